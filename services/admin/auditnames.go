@@ -15,7 +15,9 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -24,7 +26,7 @@ type auditThing struct {
 	name     string
 	path     string   // of its page; "" if it has none or was deleted
 	text     *message // replaces name for a thing without a name of its own
-	customer string   // the identifier of a pass's customer
+	customer string   // the identifier of the customer of a pass or a subscription
 }
 
 // auditNames are the things that a page of the audit log refers to.
@@ -46,6 +48,7 @@ var kindPaths = map[string]string{
 	"admin_": "/settings/administrators/", "m2m_": "/settings/api-clients/", "key_": "/settings/api-keys/", "pub_": publishablePath + "/",
 	"whe_": "/settings/webhooks/", "whd_": "/settings/webhooks/deliveries/", "cust_": "/customers/", "booking_": "/bookings/",
 	"evt_": "/events/", "pass_": "/pass-types/", "cp_": "/passes/", "disc_": "/discounts/",
+	"plan_": "/plans/", "sub_": "/subscriptions/", "media_": "/library/", "col_": "/collections/",
 }
 
 // kindPrefix returns the prefix of an identifier: "cust_".
@@ -96,7 +99,7 @@ func (r *request) namesOf(entries []*authv1.AuditEntry, people []*authv1.Adminis
 		}
 	}
 	calls.Wait()
-	for _, id := range wanted.ids["cp_"] {
+	for _, id := range slices.Concat(wanted.ids["cp_"], wanted.ids["sub_"]) {
 		wanted.add(n.things[id].customer)
 	}
 	if len(wanted.ids["cust_"]) > 0 {
@@ -128,6 +131,9 @@ func (n *auditNames) wanted(entries []*authv1.AuditEntry) *wantedNames {
 			case "customer":
 				w.add(d.GetAfter())
 				n.customers[e.GetTarget()] = d.GetAfter()
+			case "plan", "who":
+				w.add(d.GetBefore())
+				w.add(d.GetAfter())
 			case "filter":
 				w.add(filterValues(d.GetAfter()).Get("endpoint"))
 			}
@@ -143,10 +149,11 @@ func (n *auditNames) wanted(entries []*authv1.AuditEntry) *wantedNames {
 type nameFinder = func(r *request, ctx context.Context, n *auditNames, w *wantedNames) error
 
 // nameFinders are the lookups, by the prefixes of the identifiers. Customers are looked up after
-// them, because customer passes refer to customers.
+// them, because customer passes and subscriptions refer to customers.
 var nameFinders = map[string]nameFinder{
 	"m2m_": (*request).findAPIClients, "key_": (*request).findAPIKeys, "pub_": (*request).findPublishables, "whe_": (*request).findEndpoints, "evt_": (*request).findEvents,
 	"date_": (*request).findDates, "disc_": (*request).findDiscounts, "pass_": (*request).findPassTypes, "cp_": (*request).findPasses,
+	"plan_": (*request).findPlans, "sub_": (*request).findSubscriptions, "media_": (*request).findItems, "col_": (*request).findCollections,
 }
 
 // find runs a lookup and logs its error.
@@ -236,7 +243,7 @@ func (r *request) findDiscounts(ctx context.Context, n *auditNames, _ *wantedNam
 }
 
 func (r *request) findPassTypes(ctx context.Context, n *auditNames, _ *wantedNames) error {
-	res, err := r.services.passes.ListPassTypes(ctx, &passv1.ListPassTypesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC})
+	res, err := r.services.passes.ListPassTypes(ctx, &passv1.ListPassTypesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC, OfPlans: true})
 	for _, t := range res.GetPassTypes() {
 		n.add(t.GetId(), t.GetTitle())
 	}
@@ -251,6 +258,50 @@ func (r *request) findPasses(ctx context.Context, n *auditNames, _ *wantedNames)
 	res, err := r.services.passes.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC})
 	for _, p := range res.GetCustomerPasses() {
 		n.put(p.GetId(), auditThing{path: pageOf(p.GetId()), customer: p.GetCustomerId()})
+	}
+	return err
+}
+
+func (r *request) findPlans(ctx context.Context, n *auditNames, _ *wantedNames) error {
+	res, err := r.services.plans.ListPlans(ctx, &subscriptionv1.ListPlansRequest{PageSize: 200, Order: subscriptionv1.PlanOrder_PLAN_ORDER_CREATED_DESC})
+	for _, p := range res.GetPlans() {
+		n.add(p.GetId(), p.GetTitle())
+	}
+	if err == nil {
+		n.end("plan_", res.GetNextPageToken())
+	}
+	return err
+}
+
+// findSubscriptions looks up the customers of the newest 200 subscriptions.
+func (r *request) findSubscriptions(ctx context.Context, n *auditNames, _ *wantedNames) error {
+	res, err := r.services.subscriptions.ListSubscriptions(ctx, &subscriptionv1.ListSubscriptionsRequest{
+		PageSize: 200, Order: subscriptionv1.SubscriptionOrder_SUBSCRIPTION_ORDER_CREATED_DESC,
+	})
+	for _, s := range res.GetSubscriptions() {
+		n.put(s.GetId(), auditThing{path: pageOf(s.GetId()), customer: s.GetCustomerId()})
+	}
+	return err
+}
+
+func (r *request) findItems(ctx context.Context, n *auditNames, _ *wantedNames) error {
+	res, err := r.services.media.ListMediaItems(ctx, &mediav1.ListMediaItemsRequest{PageSize: 200, Order: mediav1.MediaOrder_MEDIA_ORDER_CREATED_DESC})
+	for _, i := range res.GetItems() {
+		n.add(i.GetId(), i.GetTitle())
+	}
+	if err == nil {
+		n.end("media_", res.GetNextPageToken())
+	}
+	return err
+}
+
+func (r *request) findCollections(ctx context.Context, n *auditNames, _ *wantedNames) error {
+	res, err := r.services.media.ListCollections(ctx, &mediav1.ListCollectionsRequest{PageSize: 200, Order: mediav1.MediaOrder_MEDIA_ORDER_CREATED_DESC})
+	for _, c := range res.GetCollections() {
+		n.add(c.GetId(), c.GetTitle())
+	}
+	if err == nil {
+		n.end("col_", res.GetNextPageToken())
 	}
 	return err
 }

@@ -92,7 +92,7 @@ func (l auditLine) actor() *message {
 // nameFields are the details that hold the name of the target.
 var nameFields = map[string]string{
 	"administrator": "name", "api_client": "name", "api_key": "name", "publishable_key": "name", "service_credential": "name", "company": "name",
-	"webhook_endpoint": "url", "event": "title", "pass_type": "title", "discount": "code", "invitation": "email",
+	"webhook_endpoint": "url", "event": "title", "pass_type": "title", "discount": "code", "invitation": "email", "plan": "title", "media": "title", "collection": "title",
 }
 
 // target names the target.
@@ -104,6 +104,8 @@ func (l auditLine) target() *message {
 		return l.ofCustomer("booking", id)
 	case "customer_pass":
 		return l.ofCustomer("pass", id)
+	case "subscription":
+		return l.ofCustomer("subscription", id)
 	case "waitlist":
 		if customer := l.names.customers[id]; customer != "" {
 			return l.thing(customer, "")
@@ -215,7 +217,7 @@ func (l auditLine) value(field, value string) *message {
 		if at, err := time.Parse(time.RFC3339, value); err == nil {
 			return bare(l.clock.Time(timestamppb.New(at)))
 		}
-	case "expiry_date":
+	case "expiry_date", "last_day", "first_day", "resumes_on":
 		if value == neverDate {
 			return msg("desk.pass.no_expiry")
 		}
@@ -252,7 +254,7 @@ func (l auditLine) value(field, value string) *message {
 		if field != "reason" || l.GetAction() == "session.refuse" {
 			return msg("audit.value." + field + "_" + strings.ReplaceAll(value, " ", "_")).or(value)
 		}
-	case "customer", "made_by", "first":
+	case "customer", "made_by", "first", "plan", "who":
 		return l.thing(value, "")
 	case "filter":
 		return filterWords(filterValues(value), func(id string) *message { return l.thing(id, "") })

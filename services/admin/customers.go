@@ -132,6 +132,9 @@ func (p passView) Paused() bool {
 	return p.GetStatus() == passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED
 }
 
+// OfPlan reports whether the pass belongs to a subscription, which decides when it can be used.
+func (p passView) OfPlan() bool { return p.GetSubscriptionId() != "" }
+
 // Cancelled reports whether the pass was cancelled.
 func (p passView) Cancelled() bool {
 	return p.GetStatus() == passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED
@@ -145,7 +148,7 @@ func (p passView) Valid() *message {
 	return msg("desk.valid.between", "from", wallDate(p.GetStartDate()), "to", wallDate(p.GetExpiryDate()))
 }
 
-// customerPage is a customer with their purchases, passes and notes.
+// customerPage is a customer with their purchases, passes, subscriptions, media and notes.
 type customerPage struct {
 	Customer   *customerv1.Customer
 	Form       *form
@@ -157,8 +160,16 @@ type customerPage struct {
 	Passes     []passView
 	PassTotal  int64
 	MorePasses string
-	Notes      []noteView
-	MoreNotes  string
+	// Subscriptions and Media are empty while their service does not respond.
+	Subscriptions     []subscriptionView
+	MoreSubscriptions string
+	SubscriptionsAway bool
+	Media             []customerMediaView
+	MediaTotal        int64
+	MoreMedia         string
+	MediaAway         bool
+	Notes             []noteView
+	MoreNotes         string
 }
 
 func (p customerPage) head() (*message, string) { return literal(fullName(p.Customer)), "customers" }
@@ -209,7 +220,7 @@ func (r *request) customer() error {
 	return r.render("customer", page)
 }
 
-// history reads a customer's notes, purchases and passes, in four calls.
+// history reads a customer's notes, purchases, passes, subscriptions and media, in six calls.
 func (r *request) history(page *customerPage) error {
 	if err := r.notes(page); err != nil {
 		return err
@@ -244,17 +255,16 @@ func (r *request) history(page *customerPage) error {
 		return err
 	}
 	page.PassTotal, page.MorePasses = passes.GetTotal(), r.with("passes", passes.GetNextPageToken())
-	if len(passes.GetCustomerPasses()) == 0 {
-		return nil
+	if len(passes.GetCustomerPasses()) > 0 {
+		titles, err := r.passTitles()
+		if err != nil {
+			return err
+		}
+		for _, p := range passes.GetCustomerPasses() {
+			page.Passes = append(page.Passes, passView{p, titles[p.GetPassTypeId()]})
+		}
 	}
-	titles, err := r.passTitles()
-	if err != nil {
-		return err
-	}
-	for _, p := range passes.GetCustomerPasses() {
-		page.Passes = append(page.Passes, passView{p, titles[p.GetPassTypeId()]})
-	}
-	return nil
+	return r.memberships(page)
 }
 
 func (r *request) updateCustomer() error {

@@ -22,7 +22,8 @@
 //     that, if the dashboard is served over TLS, is sent over TLS only.
 //  4. Text that people typed is never markup, and nothing inline is executed: the content
 //     security policy allows only scripts and styles of this site. The API reference below
-//     /docs also allows inline styles.
+//     /docs also allows inline styles. Only pages of the library load images, videos and
+//     recordings from MEDIA_URL, and send files to it.
 //  5. A secret is in one response only, which no cache stores.
 //  6. Every redirect leads to a path of this site.
 //  7. Requests for another host name than the dashboard's are refused.

@@ -9,7 +9,9 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
 // withEvent adds an event with a date and a booking, and a customer.
@@ -136,8 +138,14 @@ func withoutNotes(w *world) {
 	})
 }
 
-// withoutPasses adds a company without passes.
+// withoutPasses adds a company without passes, subscriptions and media.
 func withoutPasses(w *world) {
+	on(w.backend, "ListSubscriptions", func(*subscriptionv1.ListSubscriptionsRequest) (*subscriptionv1.ListSubscriptionsResponse, error) {
+		return &subscriptionv1.ListSubscriptionsResponse{}, nil
+	})
+	on(w.backend, "ListCustomerMedia", func(*mediav1.ListCustomerMediaRequest) (*mediav1.ListCustomerMediaResponse, error) {
+		return &mediav1.ListCustomerMediaResponse{}, nil
+	})
 	on(w.backend, "ListCustomerPasses", func(*passv1.ListCustomerPassesRequest) (*passv1.ListCustomerPassesResponse, error) {
 		return &passv1.ListCustomerPassesResponse{}, nil
 	})

@@ -85,9 +85,9 @@ func (r *request) passTypes() error {
 	return r.render("pass-types", page)
 }
 
-// passTitles returns the titles of the company's newest 200 pass types, by id.
+// passTitles returns the titles of the company's newest 200 pass types, those of plans included, by id.
 func (r *request) passTitles() (map[string]string, error) {
-	res, err := r.services.passes.ListPassTypes(r.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC})
+	res, err := r.services.passes.ListPassTypes(r.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC, OfPlans: true})
 	if err != nil {
 		return nil, err
 	}
@@ -294,6 +294,10 @@ func (e entryOfLedger) KindName() *message {
 		return msg("desk.ledger.redeemed")
 	case passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_RETURNED:
 		return msg("desk.ledger.returned")
+	case passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_GRANTED:
+		return msg("desk.ledger.granted", "number", e.GetPeriod())
+	case passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_EXPIRED:
+		return msg("desk.ledger.expired")
 	}
 	return msg("desk.ledger.adjusted")
 }

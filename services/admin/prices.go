@@ -105,8 +105,8 @@ func (r *request) savePrice() error {
 	return r.back("/events/"+p.Event.GetId()+"#prices", r.text(done))
 }
 
-// unindexed returns a method whose refusals name the fields of a list's only element without
-// its index: "name" for "pricing_options[0].name".
+// unindexed returns a method whose refusals name the fields of a nested message, or of a list's only
+// element, alone: "name" for "pricing_options[0].name".
 func unindexed[Q, R any](call method[Q, R]) method[Q, R] {
 	return func(ctx context.Context, req Q, opts ...grpc.CallOption) (R, error) {
 		res, err := call(ctx, req, opts...)

@@ -16,6 +16,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
 // personalStore is a service that stores personal data of customers.
@@ -93,7 +94,9 @@ type erasePage struct {
 	// more bookings than were read, which may have to be cancelled too.
 	Bookings []*bookingv1.Booking
 	Passes   []*passv1.CustomerPass
-	More     bool
+	// Subscriptions must have ended before the erasure.
+	Subscriptions []subscriptionView
+	More          bool
 	// Erasure is the erasure in progress or completed; Customer is nil then.
 	Erasure *privacyv1.Erasure
 }
@@ -104,7 +107,7 @@ func (erasePage) head() (*message, string) { return msg("desk.erase.title"), "cu
 func (p erasePage) Name() string { return fullName(p.Customer) }
 
 // Open reports whether a booking or pass must be cancelled first.
-func (p erasePage) Open() bool { return len(p.Bookings)+len(p.Passes) > 0 }
+func (p erasePage) Open() bool { return len(p.Bookings)+len(p.Passes)+len(p.Subscriptions) > 0 }
 
 // eraseForm shows what an erasure does and what must be cancelled first. If an erasure was
 // requested before, it shows its progress.
@@ -123,8 +126,8 @@ func (r *request) eraseForm() error {
 	return r.render("erase", page)
 }
 
-// erasable returns the page of a customer, with the bookings and passes that must be cancelled
-// before an erasure.
+// erasable returns the page of a customer, with the bookings, passes and subscriptions that must be
+// cancelled before an erasure.
 func (r *request) erasable() (erasePage, error) {
 	found, err := r.findCustomer()
 	if err != nil {
@@ -157,9 +160,23 @@ func (r *request) erasable() (erasePage, error) {
 		if err != nil {
 			return page, err
 		}
-		page.Passes = append(page.Passes, passes.GetCustomerPasses()...)
+		for _, p := range passes.GetCustomerPasses() {
+			if p.GetSubscriptionId() == "" {
+				page.Passes = append(page.Passes, p)
+			}
+		}
 	}
-	return page, nil
+	page.Subscriptions, err = r.openSubscriptions(found.Customer.GetId())
+	return page, err
+}
+
+// openSubscriptions returns the subscriptions of a customer that have not ended.
+func (r *request) openSubscriptions(customer string) ([]subscriptionView, error) {
+	res, err := r.services.subscriptions.ListSubscriptions(r.ctx, &subscriptionv1.ListSubscriptionsRequest{
+		CustomerId: customer, PageSize: 200, Order: subscriptionv1.SubscriptionOrder_SUBSCRIPTION_ORDER_CREATED_DESC,
+	})
+	all := views(res.GetSubscriptions(), func(s *subscriptionv1.Subscription) subscriptionView { return subscriptionView{Subscription: s} })
+	return slices.DeleteFunc(all, subscriptionView.Ended), err
 }
 
 // eraseAgain repeats the request for an erasure that was already requested, because not every

@@ -53,16 +53,14 @@ func (s storing) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Ca
 // privacyWorld is a dashboard with a customer, <Ann> Smith.
 func privacyWorld(t *testing.T, end error) *world {
 	w := newWorld(t)
-	w.web.services = connections{storing{w.backend, end}, storing{w.backend, end}, storing{w.backend, end}, storing{w.backend, end}, storing{w.backend, end}}.services()
+	w.web.services = connectionsTo(storing{w.backend, end}).services()
 	on(w.backend, "GetCustomer", func(*customerv1.GetCustomerRequest) (*customerv1.GetCustomerResponse, error) {
 		return &customerv1.GetCustomerResponse{Customer: &customerv1.Customer{Id: "cust_1", FirstName: "<Ann>", LastName: "Smith", CreatedAt: timestamppb.Now()}}, nil
 	})
 	on(w.backend, "ListTransactions", func(*bookingv1.ListTransactionsRequest) (*bookingv1.ListTransactionsResponse, error) {
 		return &bookingv1.ListTransactionsResponse{}, nil
 	})
-	on(w.backend, "ListCustomerPasses", func(*passv1.ListCustomerPassesRequest) (*passv1.ListCustomerPassesResponse, error) {
-		return &passv1.ListCustomerPassesResponse{}, nil
-	})
+	withoutPasses(w)
 	on(w.backend, "EraseCustomer", func(*privacyv1.EraseCustomerRequest) (*privacyv1.EraseCustomerResponse, error) {
 		return &privacyv1.EraseCustomerResponse{}, nil
 	})
@@ -79,7 +77,7 @@ func TestExportCustomer(t *testing.T) {
 		var document struct {
 			Records []struct{ Data struct{ Who string } }
 		}
-		if err := json.Unmarshal([]byte(a.body), &document); err != nil || len(document.Records) != 5 || document.Records[0].Data.Who != "<Ann>" {
+		if err := json.Unmarshal([]byte(a.body), &document); err != nil || len(document.Records) != 7 || document.Records[0].Data.Who != "<Ann>" {
 			t.Fatal(describe(a), err)
 		}
 		if a.Header.Get("Content-Disposition") != `attachment; filename="cust_1.json"` || !strings.HasPrefix(a.Header.Get("Content-Type"), "application/json") {

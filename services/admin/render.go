@@ -41,7 +41,7 @@ type pages struct {
 func parsePages(files fs.ReadFileFS) (*pages, error) {
 	p := &pages{templates: map[*texts]map[string]*template.Template{}, assets: map[string]asset{}, urls: map[string]string{}}
 	for name, mediaType := range map[string]string{
-		"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8",
+		"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "upload.js": "text/javascript; charset=utf-8",
 		"htmx.min.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
 	} {
 		body, err := files.ReadFile("assets/" + name)
@@ -119,6 +119,8 @@ func (p *pages) funcs(x *texts) template.FuncMap {
 		"money":        priceText,
 		"optionPrice":  optionPrice,
 		"moneyMethods": moneyMethods,
+		"paidMethods":  paidMethods,
+		"size":         sizeText,
 		"lastDay":      lastDay,
 		"passCredits":  func(p *passv1.CustomerPass) *message { return usesText(p.GetUnlimitedUses(), p.GetRemainingUses()) },
 		"notice":       func(n *authv1.Notice) string { return x.text(noticeText(n)) },

@@ -15,6 +15,8 @@ type route struct {
 	serve   func(v *request) error
 	// alwaysLive says that the page uses live data in test mode too.
 	alwaysLive bool
+	// files says that the page shows files of the media service, or sends files to it.
+	files bool
 }
 
 // get returns the route of a page.
@@ -31,7 +33,7 @@ func post(path string, who access, a audited, serve func(v *request) error) rout
 func routes() []route {
 	return slices.Concat(
 		alwaysLive(signInRoutes(), accountRoutes(), companyRoutes(), []route{post(testModePath, staff, byAuth(), (*request).switchMode)}),
-		eventRoutes(), bookingRoutes(), customerRoutes(), discountRoutes(), passRoutes(),
+		eventRoutes(), bookingRoutes(), customerRoutes(), discountRoutes(), passRoutes(), planRoutes(), subscriptionRoutes(), servingFiles(libraryRoutes(), collectionRoutes()),
 		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes())
 }
 
@@ -40,6 +42,15 @@ func alwaysLive(groups ...[]route) []route {
 	all := slices.Concat(groups...)
 	for i := range all {
 		all[i].alwaysLive = true
+	}
+	return all
+}
+
+// servingFiles returns routes of pages that show files of the media service.
+func servingFiles(groups ...[]route) []route {
+	all := slices.Concat(groups...)
+	for i := range all {
+		all[i].files = true
 	}
 	return all
 }
@@ -153,6 +164,87 @@ func passRoutes() []route {
 		post("/passes/{id}/expiry", staff, audited{"customer_pass.expiry", "id"}, (*request).extendPass),
 		get("/passes/{id}/{action}", staff, (*request).confirmPass),
 		post("/passes/{id}/{action}", staff, audited{"customer_pass.{action}", "id"}, (*request).changePass),
+	}
+}
+
+func planRoutes() []route {
+	return []route{
+		get("/plans", staff, (*request).plans),
+		get("/plans/new", staff, (*request).newPlan),
+		post("/plans", staff, audited{"plan.create", given}, (*request).createPlan),
+		get("/plans/{id}", staff, (*request).plan),
+		post("/plans/{id}", staff, audited{"plan.update", "id"}, (*request).updatePlan),
+		post("/plans/{id}/{action}", staff, audited{"plan.{action}", "id"}, (*request).archivePlan),
+		get(dunningPath, owner, (*request).dunning),
+		post(dunningPath, owner, audited{"payments_due.update", given}, (*request).updateDunning),
+	}
+}
+
+func subscriptionRoutes() []route {
+	return []route{
+		get("/customers/{id}/subscribe", staff, (*request).subscribeForm),
+		post("/customers/{id}/subscribe", staff, audited{"subscription.create", given}, (*request).subscribe),
+		get("/subscriptions", staff, (*request).subscriptions),
+		get("/subscriptions/{id}", staff, (*request).subscription),
+		get("/subscriptions/{id}/pause", staff, showForm((*request).pausePage)),
+		post("/subscriptions/{id}/pause", staff, audited{"subscription.pause", "id"}, (*request).pauseSubscription),
+		get("/subscriptions/{id}/resume", staff, showForm((*request).resumePage)),
+		post("/subscriptions/{id}/resume", staff, audited{"subscription.resume", "id"}, (*request).resumeSubscription),
+		get("/subscriptions/{id}/plan", staff, (*request).changePlanForm),
+		post("/subscriptions/{id}/plan", staff, audited{"subscription.change_plan", "id"}, (*request).changePlan),
+		get("/subscriptions/{id}/cancel", staff, (*request).cancelSubscriptionForm),
+		post("/subscriptions/{id}/cancel", staff, audited{"subscription.cancel", "id"}, (*request).cancelSubscription),
+		get("/subscriptions/{id}/refund", staff, showForm((*request).returnPage)),
+		post("/subscriptions/{id}/refund", staff, audited{"subscription.refund", "id"}, (*request).refundSubscription),
+		get("/subscriptions/{id}/periods/{period}/pay", staff, showForm((*request).payPage)),
+		post("/subscriptions/{id}/periods/{period}/pay", staff, audited{"subscription.payment", "id"}, (*request).recordPayment),
+		get("/subscriptions/{id}/periods/{period}/fail", staff, showForm((*request).failPage)),
+		post("/subscriptions/{id}/periods/{period}/fail", staff, audited{"subscription.payment_failure", "id"}, (*request).recordFailure),
+		get("/subscriptions/{id}/periods/{period}/waive", staff, showForm((*request).waivePage)),
+		post("/subscriptions/{id}/periods/{period}/waive", staff, audited{"subscription.waive", "id"}, (*request).waivePayment),
+		get("/subscriptions/{id}/{action}", staff, showForm((*request).keepPage)),
+		post("/subscriptions/{id}/{action}", staff, audited{"subscription.{action}", "id"}, (*request).keepSubscription),
+	}
+}
+
+func libraryRoutes() []route {
+	return []route{
+		get("/library", staff, (*request).library),
+		get("/library/new", staff, (*request).newMedia),
+		post("/library", staff, audited{"media.create", given}, (*request).createMedia),
+		get("/library/{id}", staff, (*request).mediaItem),
+		get("/library/{id}/edit", staff, (*request).editMedia),
+		post("/library/{id}/edit", staff, audited{"media.update", "id"}, (*request).updateMedia),
+		get("/library/{id}/play", staff, (*request).play),
+		get("/library/{id}/give", staff, (*request).giveTo),
+		get("/library/{id}/access", staff, (*request).accessForm),
+		post("/library/{id}/access", staff, audited{"media.access_add", "id"}, (*request).addAccess),
+		get("/library/{id}/access/{entitlement}/remove", staff, (*request).confirmAccess),
+		post("/library/{id}/access/{entitlement}/remove", staff, audited{"media.access_remove", "id"}, (*request).removeAccess),
+		get("/library/{id}/delete", staff, (*request).confirmMedia),
+		post("/library/{id}/uploads", staff, audited{"media.upload_begin", "id"}, (*request).beginUpload),
+		post("/library/{id}/uploads/{upload}/complete", staff, audited{"media.upload", "id"}, (*request).completeUpload),
+		post("/library/{id}/uploads/{upload}/cancel", staff, audited{"media.upload_cancel", "id"}, (*request).cancelUpload),
+		post("/library/{id}/{action}", staff, audited{"media.{action}", "id"}, (*request).changeMedia),
+		get("/customers/{id}/give", staff, (*request).giveForm),
+		post("/customers/{id}/give", staff, audited{"media.access_add", given}, (*request).give),
+	}
+}
+
+func collectionRoutes() []route {
+	return []route{
+		get("/collections", staff, (*request).listCollections),
+		get("/collections/new", staff, (*request).newCollection),
+		post("/collections", staff, audited{"collection.create", given}, (*request).createCollection),
+		get("/collections/{id}", staff, show("collection", (*request).findCollection)),
+		post("/collections/{id}", staff, audited{"collection.update", "id"}, (*request).updateCollection),
+		get("/collections/{id}/give", staff, (*request).giveTo),
+		get("/collections/{id}/access", staff, (*request).accessForm),
+		post("/collections/{id}/access", staff, audited{"collection.access_add", "id"}, (*request).addAccess),
+		get("/collections/{id}/access/{entitlement}/remove", staff, (*request).confirmAccess),
+		post("/collections/{id}/access/{entitlement}/remove", staff, audited{"collection.access_remove", "id"}, (*request).removeAccess),
+		get("/collections/{id}/delete", staff, (*request).confirmCollection),
+		post("/collections/{id}/delete", staff, audited{"collection.delete", "id"}, (*request).deleteCollection),
 	}
 }
 

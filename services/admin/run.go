@@ -13,8 +13,10 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -30,28 +32,33 @@ func Part() service.Part {
 
 // services are the clients of the services that the pages call.
 type services struct {
-	admins      authv1.AdministratorServiceClient
-	audit       authv1.AuditServiceClient
-	companies   authv1.CompanyServiceClient
-	clients     authv1.ApiClientServiceClient
-	keys        authv1.ApiKeyServiceClient
-	publishable authv1.PublishableKeyServiceClient
-	testMode    authv1.TestModeServiceClient
-	requests    authv1.RequestLogServiceClient
-	customers   customerv1.CustomerServiceClient
-	notes       customerv1.NoteServiceClient
-	events      bookingv1.EventServiceClient
-	bookings    bookingv1.BookingServiceClient
-	waitlist    bookingv1.WaitlistServiceClient
-	discounts   bookingv1.DiscountServiceClient
-	passes      passv1.PassServiceClient
-	webhooks    webhookv1.WebhookServiceClient
-	erasures    privacyv1.ErasureServiceClient
-	stores      []personalStore
+	admins        authv1.AdministratorServiceClient
+	audit         authv1.AuditServiceClient
+	companies     authv1.CompanyServiceClient
+	clients       authv1.ApiClientServiceClient
+	keys          authv1.ApiKeyServiceClient
+	publishable   authv1.PublishableKeyServiceClient
+	testMode      authv1.TestModeServiceClient
+	requests      authv1.RequestLogServiceClient
+	customers     customerv1.CustomerServiceClient
+	notes         customerv1.NoteServiceClient
+	events        bookingv1.EventServiceClient
+	bookings      bookingv1.BookingServiceClient
+	waitlist      bookingv1.WaitlistServiceClient
+	discounts     bookingv1.DiscountServiceClient
+	passes        passv1.PassServiceClient
+	plans         subscriptionv1.PlanServiceClient
+	subscriptions subscriptionv1.SubscriptionServiceClient
+	media         mediav1.MediaServiceClient
+	webhooks      webhookv1.WebhookServiceClient
+	erasures      privacyv1.ErasureServiceClient
+	stores        []personalStore
 }
 
 // connections are the connections to the services.
-type connections struct{ auth, customer, booking, pass, webhook grpc.ClientConnInterface }
+type connections struct {
+	auth, customer, booking, pass, subscription, media, webhook grpc.ClientConnInterface
+}
 
 // services returns the clients of the connections.
 func (c connections) services() services {
@@ -65,10 +72,13 @@ func (c connections) services() services {
 		notes:     customerv1.NewNoteServiceClient(c.customer),
 		events:    bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
 		waitlist: bookingv1.NewWaitlistServiceClient(c.booking), discounts: bookingv1.NewDiscountServiceClient(c.booking), passes: passv1.NewPassServiceClient(c.pass),
+		plans: subscriptionv1.NewPlanServiceClient(c.subscription), subscriptions: subscriptionv1.NewSubscriptionServiceClient(c.subscription),
+		media:    mediav1.NewMediaServiceClient(c.media),
 		webhooks: webhookv1.NewWebhookServiceClient(c.webhook), erasures: privacyv1.NewErasureServiceClient(c.customer),
 		stores: []personalStore{
 			{"customer", privacyv1.NewPersonalDataServiceClient(c.customer)}, {"booking", privacyv1.NewPersonalDataServiceClient(c.booking)},
-			{"pass", privacyv1.NewPersonalDataServiceClient(c.pass)}, {"webhook", privacyv1.NewPersonalDataServiceClient(c.webhook)},
+			{"pass", privacyv1.NewPersonalDataServiceClient(c.pass)}, {"subscription", privacyv1.NewPersonalDataServiceClient(c.subscription)},
+			{"media", privacyv1.NewPersonalDataServiceClient(c.media)}, {"webhook", privacyv1.NewPersonalDataServiceClient(c.webhook)},
 			{"auth", privacyv1.NewPersonalDataServiceClient(c.auth)},
 		},
 	}
@@ -92,6 +102,9 @@ func Run(ctx context.Context, h *service.Host) error {
 		{"customer", cfg.CustomerAddr, &conns.customer, rpc.DialOptions{}},
 		{"booking", cfg.BookingAddr, &conns.booking, rpc.DialOptions{}},
 		{"pass", cfg.PassAddr, &conns.pass, rpc.DialOptions{}},
+		{"subscription", cfg.SubscriptionAddr, &conns.subscription, rpc.DialOptions{}},
+		// Completing an upload waits for the joined file, up to 5 s.
+		{"media", cfg.MediaAddr, &conns.media, rpc.DialOptions{Timeout: mediaTimeout}},
 		// A test waits for the endpoint's response, up to 10 s.
 		{"webhook", cfg.WebhookAddr, &conns.webhook, rpc.DialOptions{Timeout: webhookTimeout}},
 	} {

@@ -32,6 +32,7 @@ type web struct {
 	pages    *pages
 	origin   *url.URL // of the dashboard
 	secure   bool     // the dashboard is served over TLS
+	files    string   // origin of the files of the media service
 	places   map[string]bool
 	now      func() time.Time
 	newKey   func() string
@@ -47,13 +48,18 @@ func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s serv
 	if err != nil {
 		return nil, err
 	}
+	media, err := url.Parse(cfg.MediaURL)
+	if err != nil {
+		return nil, err
+	}
 	parsed, err := parsePages(files)
 	if err != nil {
 		return nil, err
 	}
 	w := &web{
 		cfg: cfg, log: log, services: s, pages: parsed, origin: origin, secure: origin.Scheme == "https",
-		now: time.Now, newKey: func() string { return id.NewUUID().String() },
+		files: media.Scheme + "://" + media.Host,
+		now:   time.Now, newKey: func() string { return id.NewUUID().String() },
 		mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		timing: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "http_server_duration_seconds", Help: "Time from the first byte of a request to the last byte of its response.",
@@ -95,6 +101,9 @@ func (web *web) handle(route route) {
 		req.alwaysLive, req.audited = route.alwaysLive, route.audited
 		if rec, ok := w.(*recorder); ok {
 			rec.route = path
+		}
+		if route.files {
+			w.Header().Set("Content-Security-Policy", contentPolicy(web.files))
 		}
 		defer req.record()
 		if err := req.serve(route); err != nil {
@@ -157,10 +166,22 @@ func (web *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	web.mux.ServeHTTP(rec, r)
 }
 
+// contentPolicy returns the content security policy of a page: everything comes from this site. files is
+// the origin from which the page also loads images, videos and recordings, and to which it sends files; ""
+// if there is none.
+func contentPolicy(files string) string {
+	media := ""
+	if files != "" {
+		files = " " + files
+		media = "media-src" + files + "; "
+	}
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'" + files + "; " + media + "connect-src 'self'" + files +
+		"; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+}
+
 // setHeaders sets the headers of every response.
 func (web *web) setHeaders(h http.Header, requestID string) {
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
-		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Content-Security-Policy", contentPolicy(""))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "same-origin")

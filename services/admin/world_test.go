@@ -137,17 +137,25 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// mediaURL is the setting MEDIA_URL of the dashboard.
+const mediaURL = "https://files.test/media"
+
+// connectionsTo returns connections that all lead to one backend.
+func connectionsTo(b grpc.ClientConnInterface) connections {
+	return connections{auth: b, customer: b, booking: b, pass: b, subscription: b, media: b, webhook: b}
+}
+
 // serve starts the dashboard with ADMIN_URL set to address; "" is the test server's address.
 func (w *world) serve(address string) {
 	w.t.Helper()
 	w.server = httptest.NewUnstartedServer(nil)
-	cfg := &Config{URL: address, InterfaceA: "http://a.test", InterfaceB: "http://b.test/api/v1", Drain: time.Second}
+	cfg := &Config{URL: address, InterfaceA: "http://a.test", InterfaceB: "http://b.test/api/v1", MediaURL: mediaURL, Drain: time.Second}
 	if address == "" {
 		cfg.URL = "http://" + w.server.Listener.Addr().String()
 	}
 	var err error
 	w.web, err = newWeb(cfg, slog.New(slog.NewTextHandler(io.Discard, nil)), prometheus.NewRegistry(),
-		connections{w.backend, w.backend, w.backend, w.backend, w.backend}.services())
+		connectionsTo(w.backend).services())
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ type world struct {
 	company  *harness.Company
 	receiver *receiver
 	url      string // of the dashboard
+	files    string // origin of the media service's files
 	email    string
 	password string
 }
@@ -30,6 +31,8 @@ func TestDashboard(t *testing.T) {
 	t.Run("webhooks", w.testWebhooks)
 	t.Run("front desk", w.testFrontDesk)
 	t.Run("changing events", w.testEditing)
+	t.Run("subscriptions", w.testSubscriptions)
+	t.Run("library", w.testLibrary)
 	t.Run("test mode", w.testTestMode)
 	t.Run("without JavaScript", w.testWithoutScript)
 }
@@ -43,13 +46,18 @@ func newWorld(t *testing.T, fonts fontSet) *world {
 		"WEBHOOK_CA_FILE": w.receiver.authority, "WEBHOOK_PRIVATE_ADDRESSES": "allow",
 	}})
 	w.url, w.email, w.password = w.Credentials.Admin.URL, w.Credentials.Admin.Email, w.Credentials.Admin.Password
+	w.files = filesAt(t, w.url)
 	w.op = w.Operator(t)
 	w.company = w.op.Company(w.Credentials.CompanyID)
 	return w
 }
 
 // tab opens a tab without a session.
-func (w *world) tab(t *testing.T) *tab { return w.chromium.tab(t, w.url) }
+func (w *world) tab(t *testing.T) *tab {
+	b := w.chromium.tab(t, w.url)
+	b.files = w.files
+	return b
+}
 
 // signedIn opens a tab with a session of the owner.
 func (w *world) signedIn(t *testing.T) *tab {

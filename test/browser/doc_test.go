@@ -10,10 +10,10 @@
 //
 //  1. Everything that the specification has an owner do in the dashboard works with a mouse and a
 //     keyboard, and its results work on the interfaces.
-//  2. It works without JavaScript as well.
+//  2. It works without JavaScript as well, except uploads.
 //  3. Every page fits a phone and a desktop window, light and dark, in several fonts and text
 //     sizes that do not depend on the machine. It follows its content security policy, makes no
-//     request to another site, and transfers less than 150 kB.
+//     request to another site except for files of the media service, and transfers less than 150 kB.
 //  4. Every page passes an accessibility checker's rules for WCAG A and AA, and every control
 //     can be reached with the keyboard and shows its focus.
 //  5. The documentation can be read by everybody: on a phone, dark and light, with and
