@@ -2,8 +2,10 @@ package media
 
 import (
 	"context"
+	"errors"
 
 	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
@@ -124,8 +126,16 @@ func (s *Server) DeleteCollection(ctx context.Context, req *mediav1.DeleteCollec
 	if err != nil {
 		return nil, err
 	}
-	resp := &mediav1.DeleteCollectionResponse{}
-	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+	resp, err := idem.Write(ctx, s.store, company.ID, req, &mediav1.DeleteCollectionResponse{}, s.deleteCollection(company, collection, req))
+	if errors.Is(err, pg.ErrLockOrder) { // items were added during each attempt
+		err = fault.Away(err)
+	}
+	return resp, err
+}
+
+// deleteCollection returns the transaction that deletes a collection.
+func (s *Server) deleteCollection(company tenant, collection id.Collection, req *mediav1.DeleteCollectionRequest) func(context.Context, *pg.Tx) error {
+	return func(ctx context.Context, tx *pg.Tx) error {
 		c, items, err := s.store.lockCollectionToDelete(ctx, tx, company.ID, collection)
 		if err != nil {
 			return err
@@ -144,7 +154,7 @@ func (s *Server) DeleteCollection(ctx context.Context, req *mediav1.DeleteCollec
 			events = append(events, itemUpdated(company.ID, before.without(collection, now), before))
 		}
 		return s.appendAll(ctx, tx, events)
-	})
+	}
 }
 
 // appendAll appends events of a change that can concern many rows.

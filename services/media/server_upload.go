@@ -43,7 +43,7 @@ func (s *Server) CreateUpload(ctx context.Context, req *mediav1.CreateUploadRequ
 	u.ID, u.Item, u.ExpiresAt = id.Upload(s.newID()), item, now.Add(uploadLasts).Truncate(time.Second)
 	resp := &mediav1.CreateUploadResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		open, err := countOpen(ctx, tx, company.ID, now)
+		open, err := countOpen(ctx, tx, company.ID, item, now)
 		if err != nil {
 			return err
 		}

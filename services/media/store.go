@@ -50,12 +50,16 @@ const (
 
 	itemSQL = itemsSQL + ` where i.company_id = $1 and i.id = $2`
 
-	lockItemSQL = itemSQL + ` for no key update of i`
+	// Items are locked first, and read by another statement: one that waits for a lock would then see the
+	// item as it is, and its file and collections as they were before.
+	lockItemSQL = `select id from media_items where company_id = $1 and id = $2 for no key update`
 
 	// Rows that refer to the item cannot be added while it is locked so.
-	lockItemToDeleteSQL = itemSQL + ` for update of i`
+	lockItemToDeleteSQL = `select id from media_items where company_id = $1 and id = $2 for update`
 
-	lockItemsSQL = itemsSQL + ` where i.company_id = $1 and i.id` + pg.AmongIDs + ` order by i.id for no key update of i`
+	lockItemsSQL = `select id from media_items where company_id = $1 and id` + pg.AmongIDs + ` order by id for no key update`
+
+	itemsByIDSQL = itemsSQL + ` where i.company_id = $1 and i.id` + pg.AmongIDs + ` order by i.id`
 
 	itemByReferenceSQL = itemsSQL + ` where i.company_id = $1 and i.reference = $2`
 
@@ -89,19 +93,27 @@ func (s *store) item(ctx context.Context, company id.Company, item id.MediaItem)
 	return pg.Get[Item](ctx, s.Store, company, "media item", itemSQL, company, item)
 }
 
-// lockItem reads an item and locks it until the end of tx.
+// lockItem locks an item until the end of tx, and reads it.
 func (s *store) lockItem(ctx context.Context, tx *pg.Tx, company id.Company, item id.MediaItem) (Item, error) {
-	return pg.GetInTx[Item](ctx, tx, "media item", lockItemSQL, company, item)
+	return readLocked(ctx, tx, lockItemSQL, company, item)
 }
 
-// lockItemToDelete reads an item and locks it, so that no row that refers to it is added.
+// lockItemToDelete locks an item, so that no row that refers to it is added, and reads it.
 func (s *store) lockItemToDelete(ctx context.Context, tx *pg.Tx, company id.Company, item id.MediaItem) (Item, error) {
-	return pg.GetInTx[Item](ctx, tx, "media item", lockItemToDeleteSQL, company, item)
+	return readLocked(ctx, tx, lockItemToDeleteSQL, company, item)
 }
 
-// lockItems reads items and locks them in the order of their identifiers.
+func readLocked(ctx context.Context, tx *pg.Tx, lock string, company id.Company, item id.MediaItem) (Item, error) {
+	if _, err := pg.GetInTx[id.MediaItem](ctx, tx, "media item", lock, company, item); err != nil {
+		return Item{}, err
+	}
+	return pg.GetInTx[Item](ctx, tx, "media item", itemSQL, company, item)
+}
+
+// lockItems locks items in the order of their identifiers, and reads them.
 func (s *store) lockItems(ctx context.Context, tx *pg.Tx, company id.Company, items []id.MediaItem) (found []Item, err error) {
-	err = tx.Pipeline(ctx, pg.Query{SQL: lockItemsSQL, Args: []any{company, items}, Scan: pg.Collect(&found)})
+	err = tx.Pipeline(ctx, pg.Query{SQL: lockItemsSQL, Args: []any{company, items}},
+		pg.Query{SQL: itemsByIDSQL, Args: []any{company, items}, Scan: pg.Collect(&found)})
 	return found, err
 }
 

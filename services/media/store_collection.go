@@ -57,7 +57,7 @@ func (s *store) lockCollection(ctx context.Context, tx *pg.Tx, company id.Compan
 }
 
 // lockCollectionToDelete reads a collection and its items, and locks all of them. Items are locked before
-// collections. If the items change while it waits, the transaction is
+// collections. If an item is added while it waits, the transaction is
 // repeated.
 func (s *store) lockCollectionToDelete(ctx context.Context, tx *pg.Tx, company id.Company, collection id.Collection) (c Collection, items []Item, err error) {
 	var members, now []id.MediaItem
@@ -72,11 +72,9 @@ func (s *store) lockCollectionToDelete(ctx context.Context, tx *pg.Tx, company i
 		return c, nil, err
 	}
 	err = tx.Pipeline(ctx, pg.Query{SQL: membersSQL, Args: []any{company, collection}, Scan: pg.Collect(&now)})
-	locked := make([]id.MediaItem, len(items))
-	for n, i := range items {
-		locked[n] = i.ID
-	}
-	if err == nil && !slices.Equal(locked, now) {
+	// An item that was moved out of the collection before it was locked does not change.
+	items = slices.DeleteFunc(items, func(i Item) bool { return !slices.Contains(now, i.ID) })
+	if err == nil && len(items) < len(now) {
 		err = pg.ErrLockOrder
 	}
 	return c, items, err

@@ -16,10 +16,13 @@ const (
 	absentSQL = `select exists (select from customers where company_id = $1 and id = $2 and deleted_at is not null)
 		or exists (select from erased_customers where company_id = $1 and customer_id = $2)`
 
-	// The entitlements that concern an item and can concern a customer. $3 is the customer, $4 today.
-	rulesOfItemSQL = entitlementsSQL + ` where e.company_id = $1
-		and (e.item_id = $2 or e.collection_id in (select m.collection_id from collection_items m where m.company_id = $1 and m.item_id = $2))
-		and (e.customer_id is null or e.customer_id = $3) and (e.last_day is null or e.last_day >= $4)`
+	ruleOfItem = ` and (e.last_day is null or e.last_day >= $4)
+		and (e.item_id = $2 or e.collection_id in (select m.collection_id from collection_items m where m.company_id = $1 and m.item_id = $2))`
+
+	// The entitlements that concern an item and can concern a customer. $3 is the customer, $4 today. The
+	// two parts have indexes of their own, because an item can be given to many customers.
+	rulesOfItemSQL = entitlementsSQL + ` where e.company_id = $1 and e.customer_id is null` + ruleOfItem + `
+		union all ` + entitlementsSQL + ` where e.company_id = $1 and e.customer_id = $3` + ruleOfItem
 
 	// Which holdings of customers matter in a company. $2 is today.
 	needsSQL = `select exists (select from entitlements where company_id = $1 and pass_type_id is not null and (last_day is null or last_day >= $2)),

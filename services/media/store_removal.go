@@ -15,6 +15,9 @@ const (
 		select company_id, concat(company_id, '/', item_id, '/', id), id, $3 from media_files where company_id = $1 and item_id = $2
 		on conflict do nothing`
 
+	// No part is added to a locked upload.
+	lockUploadsOfItemSQL = `select id from uploads where company_id = $1 and item_id = $2 order by id for update`
+
 	removePartsOfItemSQL = `with gone as (delete from upload_parts p using uploads u where u.company_id = $1 and u.item_id = $2
 				and p.company_id = $1 and p.upload_id = u.id returning p.object_id)
 		insert into removed_objects (company_id, key, object_id, due_at)
@@ -62,7 +65,7 @@ func deleteItem(tx *pg.Tx, company id.Company, i Item, entitlements int, now, fi
 		return pg.Query{SQL: sql, Args: append([]any{company, i.ID}, more...)}
 	}
 	tx.Queue(
-		of(removeFilesOfItemSQL, files), of(removePartsOfItemSQL, now), of(removeJoinedOfItemSQL, now), of(deleteUploadsOfItemSQL),
+		of(lockUploadsOfItemSQL), of(removeFilesOfItemSQL, files), of(removePartsOfItemSQL, now), of(removeJoinedOfItemSQL, now), of(deleteUploadsOfItemSQL),
 		of(deleteProgressOfItemSQL), of(deleteCollectionsOfItemSQL), of(deleteEntitlementsOfItemSQL), of(deleteItemSQL), of(deleteFilesOfItemSQL),
 		addTotals(company, totals{items: -1, entitlements: -int64(entitlements)}))
 }

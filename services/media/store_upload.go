@@ -22,6 +22,9 @@ const (
 	// A statement after the lock sees the parts that were added while it waited.
 	lockUploadSQL = `select id from uploads where company_id = $1 and id = $2 for no key update`
 
+	// The item is locked before the totals, as in the deletion of an item.
+	keepItemSQL = `select id from media_items where company_id = $1 and id = $2 for key share`
+
 	// A new upload changes nothing in the row, but waits for the others of the company.
 	lockTotalsSQL = `insert into media_totals as t (company_id) values ($1) on conflict (company_id) do update set items = t.items`
 
@@ -80,8 +83,12 @@ func (s *store) lockUpload(ctx context.Context, tx *pg.Tx, company id.Company, u
 	return pg.GetInTx[Upload](ctx, tx, "upload", uploadSQL, company, upload)
 }
 
-// countOpen returns the number of open uploads of a company, and holds up further ones until the end of tx.
-func countOpen(ctx context.Context, tx *pg.Tx, company id.Company, now time.Time) (open int, err error) {
+// countOpen returns the number of open uploads of a company before one for an item is added, and holds up
+// further ones until the end of tx.
+func countOpen(ctx context.Context, tx *pg.Tx, company id.Company, item id.MediaItem, now time.Time) (open int, err error) {
+	if _, err := pg.GetInTx[id.MediaItem](ctx, tx, "media item", keepItemSQL, company, item); err != nil {
+		return 0, err
+	}
 	err = tx.Pipeline(ctx, pg.Query{SQL: lockTotalsSQL, Args: []any{company}},
 		pg.Query{SQL: countOpenSQL, Args: []any{company, now}, Scan: pg.First(&open)})
 	return open, err

@@ -117,6 +117,9 @@ create unique index entitlements_same on entitlements
 create index entitlements_created on entitlements (company_id, created_at, id);
 create index entitlements_of_item on entitlements (company_id, item_id, id) where item_id is not null;
 create index entitlements_of_collection on entitlements (company_id, collection_id, id) where collection_id is not null;
+-- A request to play reads the entitlements that are not given to single customers along these.
+create index entitlements_shared_of_item on entitlements (company_id, item_id) where customer_id is null and item_id is not null;
+create index entitlements_shared_of_collection on entitlements (company_id, collection_id) where customer_id is null and collection_id is not null;
 create index entitlements_of_customer on entitlements (company_id, customer_id, id) where customer_id is not null;
 
 -- How far customers have watched items.
