@@ -9,11 +9,17 @@ import (
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
-// Subjects of the events that no other service consumes.
+// Subjects of the published events.
 const (
-	subjectPlanCreated = "subscription.v1.plan_created"
-	subjectPlanUpdated = "subscription.v1.plan_updated"
-	subjectDataErased  = "subscription.v1.customer_data_erased"
+	subjectPlanCreated                 = "subscription.v1.plan_created"
+	subjectPlanUpdated                 = "subscription.v1.plan_updated"
+	subjectDataErased                  = "subscription.v1.customer_data_erased"
+	subjectSubscriptionCreated         = subjects.SubscriptionCreated
+	subjectSubscriptionUpdated         = subjects.SubscriptionUpdated
+	subjectSubscriptionRenewed         = subjects.SubscriptionRenewed
+	subjectSubscriptionPaymentDue      = subjects.SubscriptionPaymentDue
+	subjectSubscriptionPaymentRecorded = subjects.SubscriptionPaymentRecorded
+	subjectSubscriptionEnded           = subjects.SubscriptionEnded
 )
 
 // consumer is the name of the consumer of company events.
@@ -32,26 +38,26 @@ func planUpdated(company id.Company, p *subscriptionv1.Plan) outbox.Event {
 }
 
 func subscriptionCreated(company id.Company, s *subscriptionv1.Subscription) outbox.Event {
-	return event(company, subjects.SubscriptionCreated, &subscriptionv1.SubscriptionCreated{Subscription: s})
+	return event(company, subjectSubscriptionCreated, &subscriptionv1.SubscriptionCreated{Subscription: s})
 }
 
 func subscriptionUpdated(company id.Company, s, previous *subscriptionv1.Subscription) outbox.Event {
-	return event(company, subjects.SubscriptionUpdated, &subscriptionv1.SubscriptionUpdated{Subscription: s, Previous: previous})
+	return event(company, subjectSubscriptionUpdated, &subscriptionv1.SubscriptionUpdated{Subscription: s, Previous: previous})
 }
 
 func subscriptionRenewed(company id.Company, s, previous *subscriptionv1.Subscription) outbox.Event {
-	return event(company, subjects.SubscriptionRenewed, &subscriptionv1.SubscriptionRenewed{Subscription: s, Previous: previous})
+	return event(company, subjectSubscriptionRenewed, &subscriptionv1.SubscriptionRenewed{Subscription: s, Previous: previous})
 }
 
 func paymentDue(company id.Company, s *subscriptionv1.Subscription, p *subscriptionv1.Period) outbox.Event {
-	return event(company, subjects.SubscriptionPaymentDue, &subscriptionv1.SubscriptionPaymentDue{Subscription: s, Period: p})
+	return event(company, subjectSubscriptionPaymentDue, &subscriptionv1.SubscriptionPaymentDue{Subscription: s, Period: p})
 }
 
 func paymentRecorded(company id.Company, s, previous *subscriptionv1.Subscription, p *subscriptionv1.Period) outbox.Event {
-	return event(company, subjects.SubscriptionPaymentRecorded,
+	return event(company, subjectSubscriptionPaymentRecorded,
 		&subscriptionv1.SubscriptionPaymentRecorded{Subscription: s, Previous: previous, Period: p})
 }
 
 func subscriptionEnded(company id.Company, s, previous *subscriptionv1.Subscription) outbox.Event {
-	return event(company, subjects.SubscriptionEnded, &subscriptionv1.SubscriptionEnded{Subscription: s, Previous: previous})
+	return event(company, subjectSubscriptionEnded, &subscriptionv1.SubscriptionEnded{Subscription: s, Previous: previous})
 }
