@@ -440,3 +440,33 @@ func TestWrite(t *testing.T) {
 		t.Errorf("%d effects, %v", n, err)
 	}
 }
+
+func TestRevise(t *testing.T) {
+	t.Run("a retry gets the revised response", func(t *testing.T) {
+		w := newWorld(t)
+		w.mustDo(t, w.request("k", "a"))
+		other := w.mustDo(t, w.request("l", "a"))
+		revise := func(key, body string) {
+			t.Helper()
+			ctx := idem.WithKey(t.Context(), key, "m2m_a", "things")
+			if err := idem.Revise(ctx, pg.Store{DB: w.db}, w.company, wrapperspb.String(body), wrapperspb.String("revised")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		revise("k", "another request")
+		if got := w.mustDo(t, w.request("k", "a")); got == "revised" {
+			t.Error("another request with the key revised the response")
+		}
+		revise("k", "a")
+		revise("", "a")
+		if got := w.mustDo(t, w.request("k", "a")); got != "revised" {
+			t.Errorf("the retry got %q", got)
+		}
+		if got := w.mustDo(t, w.request("l", "a")); got != other {
+			t.Errorf("the retry of another key got %q instead of %q", got, other)
+		}
+		if n := w.effects(t); n != 2 {
+			t.Errorf("%d effects", n)
+		}
+	})
+}

@@ -29,3 +29,24 @@ func Write[R proto.Message](ctx context.Context, store Store, company id.Company
 	}
 	return resp, nil
 }
+
+// The caller of the row is that of the request, or its own row; see Request.found.
+const reviseSQL = `update idempotency_keys set response = $4
+	where company_id = app_company() and caller = any($1) and key = $2 and request_hash = $3 and expires_at > now()`
+
+// Revise replaces the stored response of a request after its commit. Use it if work after the commit adds to
+// the response, so that a retry gets the same. A retry before Revise gets the response of the commit.
+// Without a key, Revise does nothing.
+func Revise(ctx context.Context, store Store, company id.Company, req, resp proto.Message) error {
+	r, err := RequestOf(ctx, req)
+	if r == nil || err != nil {
+		return err
+	}
+	if err := r.Respond(resp); err != nil {
+		return err
+	}
+	return store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, reviseSQL, []string{r.id.caller, r.id.ownRow()}, r.id.key, r.hash, r.response)
+		return err
+	})
+}

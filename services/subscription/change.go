@@ -67,7 +67,7 @@ func act[R proto.Message](ctx context.Context, s *Server, req proto.Message, res
 		return err
 	})
 	if err == nil {
-		*out = s.current(ctx, company, done, *out)
+		err = s.complete(ctx, company, done, req, resp, out)
 	}
 	return resp, err
 }
@@ -161,15 +161,21 @@ func eventsOf(company id.Company, steps []model.Step) []outbox.Event {
 	return events
 }
 
-// current returns the subscription after a commit, with the credits that the pass service has granted since.
-// If the request made no commit, or another one has changed the subscription, it returns committed.
-func (s *Server) current(ctx context.Context, company tenant, done *written, committed *subscriptionv1.Subscription) *subscriptionv1.Subscription {
+// complete adds the credits that the pass service has granted since the commit to the response, and stores
+// the response for retries. out is the subscription in resp. It changes nothing if the request made no
+// commit, or if another request has changed the subscription since.
+func (s *Server) complete(ctx context.Context, company tenant, done *written, req, resp proto.Message, out **subscriptionv1.Subscription) error {
 	if done.id.IsZero() {
-		return committed
+		return nil
 	}
 	v, err := s.store.view(ctx, company.ID, done.id)
-	if err != nil || v.Version != committed.GetVersion() {
-		return committed
+	if err != nil || v.Version != (*out).GetVersion() {
+		return nil
 	}
-	return subscriptionMessage(v)
+	now := subscriptionMessage(v)
+	if proto.Equal(now, *out) {
+		return nil
+	}
+	*out = now
+	return idem.Revise(ctx, s.store, company.ID, req, resp)
 }

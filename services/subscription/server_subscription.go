@@ -43,8 +43,7 @@ func (s *Server) CreateSubscription(ctx context.Context, req *subscriptionv1.Cre
 	if err != nil {
 		return nil, err
 	}
-	resp.Subscription = s.current(ctx, company, done, resp.GetSubscription())
-	return resp, nil
+	return resp, s.complete(ctx, company, done, req, resp, &resp.Subscription)
 }
 
 // newSubscription reads a request and checks that the customer exists.

@@ -170,7 +170,8 @@ func (c *Company) Operator() *Operator { return c.op }
 
 // AllScopes returns every scope of Interface A.
 func AllScopes() []string {
-	return []string{"customers:read", "profile:read", "profile:write", "bookings:read", "passes:read", "notes:read", "notes:write"}
+	return []string{"customers:read", "profile:read", "profile:write", "bookings:read", "passes:read", "notes:read", "notes:write",
+		"subscriptions:read", "media:read"}
 }
 
 // NewClient creates an API client with the given scopes; none given means all.
