@@ -28,10 +28,11 @@ func resemblesSetting(name string, known []string) bool {
 }
 
 // isShared reports whether a name says nothing about misspelt settings: HTTP_ADDR starts
-// like HTTP_PROXY, a service can be given the addresses of all other services, and
-// reservectl reads RESERVATION_CREDENTIALS and RESERVATION_TOKEN.
+// like HTTP_PROXY, a service can be given the addresses of all other services, the dashboard has
+// the MEDIA_URL of another service, and reservectl reads RESERVATION_CREDENTIALS and
+// RESERVATION_TOKEN.
 func isShared(name string) bool {
-	return strings.HasSuffix(name, "_ADDR") || isLink(name) || name == "RESERVATION_CREDENTIALS" || name == "RESERVATION_TOKEN"
+	return strings.HasSuffix(name, "_ADDR") || isLink(name) || slices.Contains([]string{"MEDIA_URL", "RESERVATION_CREDENTIALS", "RESERVATION_TOKEN"}, name)
 }
 
 // isLink reports whether Kubernetes or Docker sets a variable of this name for the address
