@@ -29,7 +29,6 @@ const (
 	EventsWrite             = "events:write"
 	HoldsRead               = "holds:read"
 	HoldsWrite              = "holds:write"
-	MediaPlay               = "media:play"
 	MediaRead               = "media:read"
 	MediaWrite              = "media:write"
 	NotesRead               = "notes:read"
@@ -38,6 +37,7 @@ const (
 	PassesWrite             = "passes:write"
 	PlansRead               = "plans:read"
 	PlansWrite              = "plans:write"
+	PlaybackWrite           = "playback:write"
 	PrivacyRead             = "privacy:read"
 	PrivacyWrite            = "privacy:write"
 	ProfileRead             = "profile:read"
@@ -87,7 +87,7 @@ func InToken(granted []string) []string {
 func InterfaceB() []string {
 	return []string{
 		CustomerPassesRead, CustomerPassesWrite, CustomersRead, CustomersWrite, DiscountsRead, DiscountsWrite, EventsRead, EventsWrite,
-		HoldsRead, HoldsWrite, MediaPlay, MediaRead, MediaWrite, PassesRead, PassesWrite, PlansRead, PlansWrite,
+		HoldsRead, HoldsWrite, MediaRead, MediaWrite, PassesRead, PassesWrite, PlansRead, PlansWrite, PlaybackWrite,
 		RegistrationsRead, RegistrationsWrite, RequestsRead, SubscriptionsRead, SubscriptionsWrite,
 		TestModeRead, TestModeWrite, TransactionsRead, TransactionsWrite, WaitlistRead, WaitlistWrite, WebhooksRead, WebhooksWrite,
 	}
@@ -107,7 +107,7 @@ func Service() []string {
 		CustomersWrite, BookingsWrite, EventsRead, EventsWrite, PassesWrite,
 		CustomerPassesRead, CustomerPassesWrite, RedemptionsWrite, DiscountsRead, DiscountsWrite,
 		RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite, HoldsRead, HoldsWrite, WaitlistRead, WaitlistWrite,
-		PlansRead, PlansWrite, SubscriptionsWrite, MediaPlay, MediaWrite, WebhooksRead, WebhooksWrite,
+		PlansRead, PlansWrite, SubscriptionsWrite, PlaybackWrite, MediaWrite, WebhooksRead, WebhooksWrite,
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite,
 		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite, RequestsRead, TestModeRead, TestModeWrite)
@@ -119,7 +119,7 @@ func Staff() []string {
 		CustomersRead, CustomersWrite, ProfileRead, ProfileWrite, NotesRead, NotesWrite, EventsRead, EventsWrite,
 		BookingsRead, BookingsWrite, RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite, HoldsRead, HoldsWrite,
 		WaitlistRead, WaitlistWrite, PassesRead, PassesWrite, CustomerPassesRead, CustomerPassesWrite, DiscountsRead, DiscountsWrite,
-		PlansRead, PlansWrite, SubscriptionsRead, SubscriptionsWrite, MediaPlay, MediaRead, MediaWrite, AuditWrite, TestModeRead,
+		PlansRead, PlansWrite, SubscriptionsRead, SubscriptionsWrite, PlaybackWrite, MediaRead, MediaWrite, AuditWrite, TestModeRead,
 	}
 }
 

@@ -213,7 +213,7 @@ func (w *world) of(company id.Company) *world {
 // ctx returns the context of a caller of the company, with every scope of the service.
 func (w *world) ctx() context.Context {
 	w.t.Helper()
-	return w.with("media:read", "media:write", "media:play")
+	return w.with("media:read", "media:write", "playback:write")
 }
 
 // with returns the context of a caller of the company with scopes.

@@ -8099,7 +8099,7 @@ type ClientInterface interface {
 
 	// CreatePlaybackLinkWithBody Create a playback link
 	//
-	// Requires the permission `media:play`.
+	// Requires the permission `playback:write`.
 	//
 	// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
 	// is required. Everyone who has the address can play the item, so send it only to that customer. It
@@ -8115,7 +8115,7 @@ type ClientInterface interface {
 
 	// CreatePlaybackLink Create a playback link
 	//
-	// Requires the permission `media:play`.
+	// Requires the permission `playback:write`.
 	//
 	// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
 	// is required. Everyone who has the address can play the item, so send it only to that customer. It
@@ -8131,7 +8131,7 @@ type ClientInterface interface {
 
 	// RecordProgressWithBody Record how far a customer has watched
 	//
-	// Requires the permission `media:play`.
+	// Requires the permission `playback:write`.
 	//
 	// Records where the customer stopped, and whether the customer has reached the end, and returns the
 	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
@@ -8143,7 +8143,7 @@ type ClientInterface interface {
 
 	// RecordProgress Record how far a customer has watched
 	//
-	// Requires the permission `media:play`.
+	// Requires the permission `playback:write`.
 	//
 	// Records where the customer stopped, and whether the customer has reached the end, and returns the
 	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
@@ -11181,7 +11181,7 @@ func (c *Client) UpdateMediaItem(ctx context.Context, id MediaID, params *Update
 
 // CreatePlaybackLinkWithBody Create a playback link
 //
-// Requires the permission `media:play`.
+// Requires the permission `playback:write`.
 //
 // Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
 // is required. Everyone who has the address can play the item, so send it only to that customer. It
@@ -11207,7 +11207,7 @@ func (c *Client) CreatePlaybackLinkWithBody(ctx context.Context, id MediaID, par
 
 // CreatePlaybackLink Create a playback link
 //
-// Requires the permission `media:play`.
+// Requires the permission `playback:write`.
 //
 // Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
 // is required. Everyone who has the address can play the item, so send it only to that customer. It
@@ -11233,7 +11233,7 @@ func (c *Client) CreatePlaybackLink(ctx context.Context, id MediaID, params *Cre
 
 // RecordProgressWithBody Record how far a customer has watched
 //
-// Requires the permission `media:play`.
+// Requires the permission `playback:write`.
 //
 // Records where the customer stopped, and whether the customer has reached the end, and returns the
 // progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
@@ -11255,7 +11255,7 @@ func (c *Client) RecordProgressWithBody(ctx context.Context, id MediaID, params 
 
 // RecordProgress Record how far a customer has watched
 //
-// Requires the permission `media:play`.
+// Requires the permission `playback:write`.
 //
 // Records where the customer stopped, and whether the customer has reached the end, and returns the
 // progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
@@ -23901,7 +23901,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlaybackLinkWithBodyWithResponse Create a playback link
 	//
-	// Requires the permission `media:play`.
+	// Requires the permission `playback:write`.
 	//
 	// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
 	// is required. Everyone who has the address can play the item, so send it only to that customer. It
@@ -23917,7 +23917,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlaybackLinkWithResponse Create a playback link
 	//
-	// Requires the permission `media:play`.
+	// Requires the permission `playback:write`.
 	//
 	// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
 	// is required. Everyone who has the address can play the item, so send it only to that customer. It
@@ -23933,7 +23933,7 @@ type ClientWithResponsesInterface interface {
 
 	// RecordProgressWithBodyWithResponse Record how far a customer has watched
 	//
-	// Requires the permission `media:play`.
+	// Requires the permission `playback:write`.
 	//
 	// Records where the customer stopped, and whether the customer has reached the end, and returns the
 	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
@@ -23945,7 +23945,7 @@ type ClientWithResponsesInterface interface {
 
 	// RecordProgressWithResponse Record how far a customer has watched
 	//
-	// Requires the permission `media:play`.
+	// Requires the permission `playback:write`.
 	//
 	// Records where the customer stopped, and whether the customer has reached the end, and returns the
 	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
@@ -31857,7 +31857,7 @@ func (c *ClientWithResponses) UpdateMediaItemWithResponse(ctx context.Context, i
 
 // CreatePlaybackLinkWithBodyWithResponse Create a playback link
 //
-// Requires the permission `media:play`.
+// Requires the permission `playback:write`.
 //
 // Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
 // is required. Everyone who has the address can play the item, so send it only to that customer. It
@@ -31879,7 +31879,7 @@ func (c *ClientWithResponses) CreatePlaybackLinkWithBodyWithResponse(ctx context
 
 // CreatePlaybackLinkWithResponse Create a playback link
 //
-// Requires the permission `media:play`.
+// Requires the permission `playback:write`.
 //
 // Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
 // is required. Everyone who has the address can play the item, so send it only to that customer. It
@@ -31901,7 +31901,7 @@ func (c *ClientWithResponses) CreatePlaybackLinkWithResponse(ctx context.Context
 
 // RecordProgressWithBodyWithResponse Record how far a customer has watched
 //
-// Requires the permission `media:play`.
+// Requires the permission `playback:write`.
 //
 // Records where the customer stopped, and whether the customer has reached the end, and returns the
 // progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
@@ -31919,7 +31919,7 @@ func (c *ClientWithResponses) RecordProgressWithBodyWithResponse(ctx context.Con
 
 // RecordProgressWithResponse Record how far a customer has watched
 //
-// Requires the permission `media:play`.
+// Requires the permission `playback:write`.
 //
 // Records where the customer stopped, and whether the customer has reached the end, and returns the
 // progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.

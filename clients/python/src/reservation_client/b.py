@@ -3269,7 +3269,7 @@ class Operations(Client):
     ) -> PlaybackLink:
         """Create a playback link.
 
-        Requires the permission `media:play`.
+        Requires the permission `playback:write`.
 
         Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
         is required. Everyone who has the address can play the item, so send it only to that customer. It
@@ -3290,7 +3290,7 @@ class Operations(Client):
     ) -> MediaProgress:
         """Record how far a customer has watched.
 
-        Requires the permission `media:play`.
+        Requires the permission `playback:write`.
 
         Records where the customer stopped, and whether the customer has reached the end, and returns the
         progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.

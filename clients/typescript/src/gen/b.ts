@@ -1848,7 +1848,7 @@ export interface paths {
         put?: never;
         /**
          * Create a playback link
-         * @description Requires the permission `media:play`.
+         * @description Requires the permission `playback:write`.
          *
          *     Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
          *     is required. Everyone who has the address can play the item, so send it only to that customer. It
@@ -1880,7 +1880,7 @@ export interface paths {
         get?: never;
         /**
          * Record how far a customer has watched
-         * @description Requires the permission `media:play`.
+         * @description Requires the permission `playback:write`.
          *
          *     Records where the customer stopped, and whether the customer has reached the end, and returns the
          *     progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.

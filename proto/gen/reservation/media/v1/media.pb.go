@@ -4215,7 +4215,7 @@ const file_reservation_media_v1_media_proto_rawDesc = "" +
 	"\x12UPLOAD_STATUS_OPEN\x10\x01\x12\x1c\n" +
 	"\x18UPLOAD_STATUS_COMPLETING\x10\x02\x12\x1a\n" +
 	"\x16UPLOAD_STATUS_COMPLETE\x10\x03\x12\x18\n" +
-	"\x14UPLOAD_STATUS_FAILED\x10\x042\xe2\x17\n" +
+	"\x14UPLOAD_STATUS_FAILED\x10\x042\xea\x17\n" +
 	"\fMediaService\x12\x81\x01\n" +
 	"\x0fCreateMediaItem\x12,.reservation.media.v1.CreateMediaItemRequest\x1a-.reservation.media.v1.CreateMediaItemResponse\"\x11\x8a\xc9\x18\r\n" +
 	"\vmedia:write\x12w\n" +
@@ -4264,15 +4264,13 @@ const file_reservation_media_v1_media_proto_rawDesc = "" +
 	"media:read\x12\x83\x01\n" +
 	"\x10GetCustomerMedia\x12-.reservation.media.v1.GetCustomerMediaRequest\x1a..reservation.media.v1.GetCustomerMediaResponse\"\x10\x8a\xc9\x18\f\n" +
 	"\n" +
-	"media:read\x12\x96\x01\n" +
-	"\x12CreatePlaybackLink\x12/.reservation.media.v1.CreatePlaybackLinkRequest\x1a0.reservation.media.v1.CreatePlaybackLinkResponse\"\x1d\x8a\xc9\x18\x19\n" +
+	"media:read\x12\x9a\x01\n" +
+	"\x12CreatePlaybackLink\x12/.reservation.media.v1.CreatePlaybackLinkRequest\x1a0.reservation.media.v1.CreatePlaybackLinkResponse\"!\x8a\xc9\x18\x1d\n" +
 	"\vmedia:write\n" +
-	"\n" +
-	"media:play\x12\x8a\x01\n" +
-	"\x0eRecordProgress\x12+.reservation.media.v1.RecordProgressRequest\x1a,.reservation.media.v1.RecordProgressResponse\"\x1d\x8a\xc9\x18\x19\n" +
+	"\x0eplayback:write\x12\x8e\x01\n" +
+	"\x0eRecordProgress\x12+.reservation.media.v1.RecordProgressRequest\x1a,.reservation.media.v1.RecordProgressResponse\"!\x8a\xc9\x18\x1d\n" +
 	"\vmedia:write\n" +
-	"\n" +
-	"media:play\x12\x86\x01\n" +
+	"\x0eplayback:write\x12\x86\x01\n" +
 	"\vVerifyMedia\x12(.reservation.media.v1.VerifyMediaRequest\x1a).reservation.media.v1.VerifyMediaResponse\" \x8a\xc9\x18\x1c\n" +
 	"\x0eplatform:admin\n" +
 	"\n" +
