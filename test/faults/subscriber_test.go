@@ -224,8 +224,9 @@ func (s *subscriber) payAll(ctx context.Context) error {
 }
 
 func (s *subscriber) refund(ctx context.Context, now *subscriptionv1.Subscription) error {
+	req := &subscriptionv1.RecordRefundRequest{Id: s.id, Amount: proto.Int64(1 + rand.Int64N(now.GetRefundDue()))}
 	_, err := s.c.do(ctx, "refund", func(ctx context.Context) error {
-		_, err := s.c.op.Subscriptions.RecordRefund(ctx, &subscriptionv1.RecordRefundRequest{Id: s.id, Amount: proto.Int64(1 + rand.Int64N(now.GetRefundDue()))})
+		_, err := s.c.op.Subscriptions.RecordRefund(ctx, req)
 		return err
 	})
 	return err

@@ -55,9 +55,8 @@ func spanOf(p *subscriptionv1.Period) (s span, err error) {
 }
 
 // checkDays checks that the periods of a subscription follow each other on the calendar: invariants 1, 2, 6,
-// 8 and 9. overdue are the periods in which a subscription was past due, after which a gap is allowed. It
-// returns the number of gaps.
-func (c *subscriptionCluster) checkDays(a *account, overdue map[string]map[int32]bool) (gaps int, err error) {
+// 8 and 9. It returns the periods that begin after a gap.
+func (c *subscriptionCluster) checkDays(a *account) (gaps []int32, err error) {
 	var k calendar
 	var before span
 	var isMoved bool // the next boundaries are counted from the end of the period before
@@ -75,10 +74,7 @@ func (c *subscriptionCluster) checkDays(a *account, overdue map[string]map[int32
 		default:
 			k = k.follow(before.last.AddDate(0, 0, 1), plan, isMoved)
 			if k.boundary(0).Before(s.first) {
-				gaps++
-				if !overdue[a.GetId()][int32(i)] {
-					return gaps, fmt.Errorf("period %d begins on %s, but should begin on %s", i+1, p.GetFirstDay(), k.boundary(0).Format(time.DateOnly))
-				}
+				gaps = append(gaps, p.GetNumber())
 			}
 			for k.boundary(0).Before(s.first) {
 				k.index++
