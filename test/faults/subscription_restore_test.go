@@ -89,6 +89,7 @@ func (c *subscriptionCluster) testSubscriptionRestored(t *testing.T) {
 	for _, s := range c.all {
 		s.paid = paid[s]
 	}
+	c.moveTo(t, c.time().Add(time.Hour)) // the service has the test clock of the copy until then
 	c.settle(t)
 	c.restorePasses(t)
 	c.audit(t)
@@ -109,6 +110,7 @@ func (c *subscriptionCluster) testPassRestored(t *testing.T) {
 	c.live(t, 3)
 	c.audit(t)
 	restore(t)
+	c.moveTo(t, c.time().Add(time.Hour))
 	c.restorePasses(t)
 	c.auditGrants(t)
 	found := c.reservectl(t, 1, "reconcile", "--settle", "1s")
