@@ -238,11 +238,7 @@ func (s *subscriber) change(ctx context.Context, now *subscriptionv1.Subscriptio
 		return s.resume(ctx)
 	}
 	if now.GetCancellation() != nil && rand.IntN(2) == 0 {
-		_, err := s.c.do(ctx, "keep", func(ctx context.Context) error {
-			_, err := s.c.op.Subscriptions.WithdrawCancellation(ctx, &subscriptionv1.WithdrawCancellationRequest{Id: s.id})
-			return err
-		})
-		return err
+		return s.keep(ctx)
 	}
 	switch rand.IntN(12) {
 	case 0, 1:
@@ -282,6 +278,15 @@ func (s *subscriber) pause(ctx context.Context) error {
 func (s *subscriber) resume(ctx context.Context) error {
 	_, err := s.c.do(ctx, "resume", func(ctx context.Context) error {
 		_, err := s.c.op.Subscriptions.ResumeSubscription(ctx, &subscriptionv1.ResumeSubscriptionRequest{Id: s.id})
+		return err
+	})
+	return err
+}
+
+// keep withdraws the cancellation.
+func (s *subscriber) keep(ctx context.Context) error {
+	_, err := s.c.do(ctx, "keep", func(ctx context.Context) error {
+		_, err := s.c.op.Subscriptions.WithdrawCancellation(ctx, &subscriptionv1.WithdrawCancellationRequest{Id: s.id})
 		return err
 	})
 	return err

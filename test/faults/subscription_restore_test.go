@@ -2,9 +2,9 @@ package faults
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,8 +25,11 @@ func TestSlowSubscriptionsRestored(t *testing.T) {
 		c.moveTo(t, c.time().AddDate(0, 0, days))
 		c.settle(t)
 	}
+	c.everyone(t, func(s *subscriber) error { return s.goOn(t.Context()) })
+	c.live(t, 1) // nobody is past due
 	t.Run("the database of subscription is restored", c.testSubscriptionRestored)
 	t.Run("the database of pass is restored", c.testPassRestored)
+	t.Run("a change of plan that a restore has lost is made again", c.testLostChange)
 }
 
 // live lets customers pay and book for some months.
@@ -58,6 +61,18 @@ func (s *subscriber) live(ctx context.Context) error {
 	return s.cancelBooking(ctx)
 }
 
+// goOn ends a pause and withdraws a cancellation.
+func (s *subscriber) goOn(ctx context.Context) error {
+	now, err := s.get(ctx)
+	if err == nil && now.GetPause() != nil {
+		err = s.resume(ctx)
+	}
+	if err == nil && now.GetCancellation() != nil {
+		err = s.keep(ctx)
+	}
+	return err
+}
+
 // restorePasses sends the passes of all subscriptions again, and returns when they have arrived.
 func (c *subscriptionCluster) restorePasses(t *testing.T) {
 	t.Helper()
@@ -77,7 +92,6 @@ func (c *subscriptionCluster) restorePasses(t *testing.T) {
 // testSubscriptionRestored restores the subscriptions to a moment three months ago. The payments since then are
 // lost, so the job begins the periods again and their prices are due again.
 func (c *subscriptionCluster) testSubscriptionRestored(t *testing.T) {
-	c.live(t, 1) // nobody is past due
 	restore := c.copyDatabase(t, "subscription")
 	paid := map[*subscriber]map[int32]int64{}
 	for _, s := range c.all {
@@ -113,18 +127,81 @@ func (c *subscriptionCluster) testPassRestored(t *testing.T) {
 	c.moveTo(t, c.time().Add(time.Hour))
 	c.restorePasses(t)
 	c.auditGrants(t)
-	found := c.reservectl(t, 1, "reconcile", "--settle", "1s")
-	for booking, cancelled := range before {
-		if !cancelled && strings.Contains(found, booking) {
-			t.Errorf("the credits of %s, which was made before the copy, differ: %s", booking, found)
+	found, applied := c.reconcile(t), c.reconcile(t, "--apply")
+	for _, s := range c.all {
+		for booking, cancelled := range s.booked {
+			wasCancelled, existed := before[booking]
+			if _, differs := found[booking]; differs && existed && cancelled == wasCancelled {
+				t.Errorf("the credits of %s, which was made before the copy and not changed since, differ", booking)
+			}
 		}
 	}
-	applied := c.reservectl(t, 1, "reconcile", "--apply", "--settle", "1s")
-	t.Logf("%d and then %d bookings differ", strings.Count(found, `"credits"`), strings.Count(applied, `"credits"`))
+	left := c.reconcile(t)
+	for booking := range left {
+		if outcome := applied[booking]; outcome == "" || outcome == "done" {
+			t.Errorf("the credits of %s differ after the command, whose outcome was %q", booking, outcome)
+		}
+	}
+	t.Logf("the credits of %d bookings were lost, and those of %d cannot be redeemed again", len(found), len(left))
+	if len(found) == 0 || len(left) == len(found) {
+		t.Error("no credits were lost, or none were redeemed again")
+	}
 	c.auditGrants(t)
 	c.live(t, 2)
 	c.auditGrants(t)
 	c.auditPurchases(t)
+}
+
+// testLostChange restores the subscriptions to a moment before changes of plan. The passes then have the grants
+// of periods that do not exist, which is what a verification finds. When each change is made again, its period
+// takes over the grant.
+func (c *subscriptionCluster) testLostChange(t *testing.T) {
+	restore := c.copyDatabase(t, "subscription")
+	changed := map[*subscriber]string{}
+	for _, s := range c.all {
+		now, err := s.get(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now.GetStatus() != subscriptionv1.SubscriptionStatus_SUBSCRIPTION_STATUS_ACTIVE || now.GetCustomerPassId() == "" {
+			continue
+		}
+		if changed[s] = c.plans[0].GetId(); now.GetPlanId() == c.plans[0].GetId() {
+			changed[s] = c.plans[4].GetId()
+		}
+	}
+	change := func() {
+		for s, plan := range changed {
+			err := c.persist(t.Context(), func(ctx context.Context) error {
+				_, err := c.op.Subscriptions.ChangePlan(ctx, &subscriptionv1.ChangePlanRequest{Id: s.id, PlanId: plan, When: subscriptionv1.ChangeTime_CHANGE_TIME_NOW})
+				return err
+			})
+			if err != nil {
+				t.Errorf("%s: %v", s.id, err)
+			}
+		}
+	}
+	change()
+	c.settle(t)
+	restore(t)
+	c.moveTo(t, c.time().Add(time.Hour))
+	c.restorePasses(t)
+	all := c.accounts(t)
+	for s := range changed {
+		missing := fmt.Sprintf("period %d was granted and does not exist", len(all[s.id].periods)+1)
+		if err := checkPass(all[s.id]); err == nil || err.Error() != missing {
+			t.Errorf("%s: %v, want: %s", s.id, err, missing)
+		}
+	}
+	change()
+	c.settle(t)
+	c.auditGrants(t)
+	c.live(t, 2)
+	c.auditGrants(t)
+	t.Logf("%d changes were made again", len(changed))
+	if len(changed) == 0 {
+		t.Error("no plan was changed")
+	}
 }
 
 // auditGrants is audit without the credits of bookings.
@@ -149,21 +226,29 @@ func (c *subscriptionCluster) auditPurchases(t *testing.T) {
 	})
 }
 
-// reservectl runs an operator's command for the company, and returns its output.
-func (c *subscriptionCluster) reservectl(t *testing.T, code int, args ...string) string {
+// reconcile compares the credits of bookings with those of passes by an operator's command, and returns the
+// outcome for each booking that differs.
+func (c *subscriptionCluster) reconcile(t *testing.T, args ...string) map[string]string {
 	t.Helper()
 	issued, err := c.op.Tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: c.OperatorCredential.ID, ClientSecret: c.OperatorCredential.Secret})
 	if err != nil {
 		t.Fatal(err)
 	}
 	result := harness.Run(t, harness.Command{
-		Program: "reservectl", Args: append(args, "--company", c.company.ID, "--booking", c.Booking, "--pass", c.Pass),
-		Env: map[string]string{"RESERVATION_TOKEN": issued.GetAccessToken()},
+		Program: "reservectl", Env: map[string]string{"RESERVATION_TOKEN": issued.GetAccessToken()},
+		Args: append([]string{"reconcile", "--settle", "1s", "--company", c.company.ID, "--booking", c.Booking, "--pass", c.Pass}, args...),
 	})
-	if result.Code != code {
-		t.Errorf("%v: exit status %d, want %d\n%s%s", args, result.Code, code, result.Output, result.Errors)
+	var found []struct{ What, ID, Outcome string }
+	if err := json.Unmarshal([]byte(result.Output), &found); err != nil {
+		t.Fatalf("exit status %d, %v: %s%s", result.Code, err, result.Output, result.Errors)
 	}
-	return result.Output
+	outcomes := map[string]string{}
+	for _, d := range found {
+		if outcomes[d.ID] = d.Outcome; d.What != "credits" {
+			t.Errorf("%+v differs", d)
+		}
+	}
+	return outcomes
 }
 
 // copyDatabase copies the database of a service, and returns a function that puts the copy in its place. The
