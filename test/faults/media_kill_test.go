@@ -263,8 +263,8 @@ func (c *mediaCluster) remove(ctx context.Context, f *film) error {
 	return errors.Join(err, c.playUntil(ctx, f.link, nil, http.StatusNotFound))
 }
 
-// life creates a film, plays it, replaces its file, and sometimes deletes it.
-func (c *mediaCluster) life(ctx context.Context, size int, deletes bool) error {
+// useFilm creates a film, plays it, replaces its file, and sometimes deletes it.
+func (c *mediaCluster) useFilm(ctx context.Context, size int, deletes bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*orderLimit)
 	defer cancel()
 	f, err := c.film(ctx, size)
@@ -301,8 +301,8 @@ func (c *mediaCluster) release(t *testing.T) {
 	}
 }
 
-// testSteps kills the service at the first commit in the life of a film, at the second one in the life of
-// another film, and so on, and then in the same way at each round trip.
+// testSteps kills the service at the first commit for a film, at the second one for another film, and so on, and
+// then in the same way at each round trip.
 func (c *mediaCluster) testSteps(t *testing.T) {
 	for _, stop := range []stop{
 		{unit: harness.Transactions, at: harness.BeforeAnswer}, {unit: harness.RoundTrips, at: harness.BeforeRequest},
@@ -316,7 +316,7 @@ func (c *mediaCluster) testSteps(t *testing.T) {
 				}
 			}})
 			ended := make(chan error, 1)
-			go func() { ended <- c.life(t.Context(), smallFile, n%2 == 0) }()
+			go func() { ended <- c.useFilm(t.Context(), smallFile, n%2 == 0) }()
 			var err error
 			isOver := false
 			select {
@@ -349,7 +349,7 @@ func (c *mediaCluster) testMoments(t *testing.T) {
 					return
 				default:
 				}
-				if err := c.life(t.Context(), []int{smallFile, bigFile}[(n+client)%2], rand.IntN(2) == 0); err != nil {
+				if err := c.useFilm(t.Context(), []int{smallFile, bigFile}[(n+client)%2], rand.IntN(2) == 0); err != nil {
 					t.Errorf("client %d: %v", client, err)
 					return
 				}

@@ -35,7 +35,11 @@ type subscriber struct {
 // newPlans creates plans of several intervals.
 func (c *subscriptionCluster) newPlans(t *testing.T) {
 	t.Helper()
-	const week, month, year = subscriptionv1.IntervalUnit_INTERVAL_UNIT_WEEK, subscriptionv1.IntervalUnit_INTERVAL_UNIT_MONTH, subscriptionv1.IntervalUnit_INTERVAL_UNIT_YEAR
+	const (
+		week  = subscriptionv1.IntervalUnit_INTERVAL_UNIT_WEEK
+		month = subscriptionv1.IntervalUnit_INTERVAL_UNIT_MONTH
+		year  = subscriptionv1.IntervalUnit_INTERVAL_UNIT_YEAR
+	)
 	const unlimited = subscriptionv1.PlanBookings_PLAN_BOOKINGS_UNLIMITED
 	for _, req := range []*subscriptionv1.CreatePlanRequest{
 		{Title: "Monthly", Price: 5000, IntervalUnit: month, Credits: 8, MaxRollover: 3},

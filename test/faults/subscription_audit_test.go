@@ -19,11 +19,6 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// bookkeeper is the bookings' side of the credits.
-type bookkeeper struct {
-	verification bookingv1.VerificationServiceClient
-}
-
 // account is everything that the services say about a subscription.
 type account struct {
 	*subscriptionv1.Subscription

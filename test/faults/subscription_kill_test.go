@@ -53,8 +53,9 @@ type subscriptionCluster struct {
 	zone    *time.Location
 	modes   authv1.TestModeServiceClient
 	grants  passv1.SubscriptionPassServiceClient
-	bookkeeper
-	seller *seller // settles bookings
+	// verification is the bookings' side of the credits.
+	verification bookingv1.VerificationServiceClient
+	seller       *seller // settles bookings
 
 	plans  []*subscriptionv1.Plan
 	planOf map[string]*subscriptionv1.Plan
@@ -89,7 +90,7 @@ func newSubscriptionCluster(t *testing.T, o harness.ClusterOptions, customers in
 	c.company = c.op.NewCompany(t, zone).TestMode(t)
 	c.modes = authv1.NewTestModeServiceClient(c.Connect(t, c.Auth))
 	c.grants = passv1.NewSubscriptionPassServiceClient(c.Connect(t, c.Pass))
-	c.bookkeeper = bookkeeper{bookingv1.NewVerificationServiceClient(c.Connect(t, c.Booking))}
+	c.verification = bookingv1.NewVerificationServiceClient(c.Connect(t, c.Booking))
 	c.seller = &seller{m: &salesCluster{Cluster: c.Cluster, op: c.op}, company: c.company}
 	c.moveTo(t, nextLeapYear(time.Now(), c.zone))
 	c.newPlans(t)

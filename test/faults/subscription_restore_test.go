@@ -25,20 +25,20 @@ func TestSlowSubscriptionsRestored(t *testing.T) {
 		c.moveTo(t, c.time().AddDate(0, 0, days))
 		c.settle(t)
 	}
-	c.everyone(t, func(s *subscriber) error { return s.goOn(t.Context()) })
-	c.live(t, 1) // nobody is past due
+	c.everyone(t, func(s *subscriber) error { return s.continueNow(t.Context()) })
+	c.spendMonths(t, 1) // nobody is past due
 	t.Run("the database of subscription is restored", c.testSubscriptionRestored)
 	t.Run("the database of pass is restored", c.testPassRestored)
 	t.Run("a change of plan that a restore has lost is made again", c.testLostChange)
 }
 
-// live lets customers pay and book for some months.
-func (c *subscriptionCluster) live(t *testing.T, months int) {
+// spendMonths lets customers pay and book for some months.
+func (c *subscriptionCluster) spendMonths(t *testing.T, months int) {
 	t.Helper()
 	for range 4 * months {
 		c.moveTo(t, c.time().AddDate(0, 0, 7))
 		c.settle(t)
-		c.everyone(t, func(s *subscriber) error { return s.live(t.Context()) })
+		c.everyone(t, func(s *subscriber) error { return s.payAndBook(t.Context()) })
 	}
 	c.settle(t)
 	if t.Failed() {
@@ -46,8 +46,8 @@ func (c *subscriptionCluster) live(t *testing.T, months int) {
 	}
 }
 
-// live pays what is due, and books and cancels.
-func (s *subscriber) live(ctx context.Context) error {
+// payAndBook pays what is due, and books and cancels.
+func (s *subscriber) payAndBook(ctx context.Context) error {
 	if err := s.payAll(ctx); err != nil {
 		return err
 	}
@@ -61,8 +61,8 @@ func (s *subscriber) live(ctx context.Context) error {
 	return s.cancelBooking(ctx)
 }
 
-// goOn ends a pause and withdraws a cancellation.
-func (s *subscriber) goOn(ctx context.Context) error {
+// continueNow ends a pause and withdraws a cancellation.
+func (s *subscriber) continueNow(ctx context.Context) error {
 	now, err := s.get(ctx)
 	if err == nil && now.GetPause() != nil {
 		err = s.resume(ctx)
@@ -97,7 +97,7 @@ func (c *subscriptionCluster) testSubscriptionRestored(t *testing.T) {
 	for _, s := range c.all {
 		paid[s] = maps.Clone(s.paid)
 	}
-	c.live(t, 3)
+	c.spendMonths(t, 3)
 	c.audit(t)
 	restore(t)
 	for _, s := range c.all {
@@ -107,7 +107,7 @@ func (c *subscriptionCluster) testSubscriptionRestored(t *testing.T) {
 	c.settle(t)
 	c.restorePasses(t)
 	c.audit(t)
-	c.live(t, 2)
+	c.spendMonths(t, 2)
 	c.audit(t)
 	c.auditPurchases(t)
 }
@@ -121,7 +121,7 @@ func (c *subscriptionCluster) testPassRestored(t *testing.T) {
 	for _, s := range c.all {
 		maps.Copy(before, s.booked)
 	}
-	c.live(t, 3)
+	c.spendMonths(t, 3)
 	c.audit(t)
 	restore(t)
 	c.moveTo(t, c.time().Add(time.Hour))
@@ -147,7 +147,7 @@ func (c *subscriptionCluster) testPassRestored(t *testing.T) {
 		t.Error("no credits were lost, or none were redeemed again")
 	}
 	c.auditGrants(t)
-	c.live(t, 2)
+	c.spendMonths(t, 2)
 	c.auditGrants(t)
 	c.auditPurchases(t)
 }
@@ -196,7 +196,7 @@ func (c *subscriptionCluster) testLostChange(t *testing.T) {
 	change()
 	c.settle(t)
 	c.auditGrants(t)
-	c.live(t, 2)
+	c.spendMonths(t, 2)
 	c.auditGrants(t)
 	t.Logf("%d changes were made again", len(changed))
 	if len(changed) == 0 {
