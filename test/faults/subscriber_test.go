@@ -333,6 +333,9 @@ func (s *subscriber) book(ctx context.Context, now *subscriptionv1.Subscription)
 			}
 			return err
 		})
+		if fault.Is(err, fault.NotFound) && !now.GetCurrentPeriod().GetGranted() {
+			return nil // the pass service was killed before it got the pass
+		}
 		if err != nil {
 			return err
 		}
