@@ -119,8 +119,8 @@ func (c *subscriptionCluster) moments() (all []time.Time) {
 	year := c.now.Year()
 	at := func(month time.Month, day, hour, minute int) {
 		next := time.Date(year, month, day, hour, minute, 0, 0, c.zone)
-		for len(all) > 0 && next.Sub(all[len(all)-1]) > 7*aDay {
-			all = append(all, all[len(all)-1].Add(time.Duration(2+rand.IntN(5))*aDay+time.Duration(rand.IntN(24*60))*time.Minute))
+		for len(all) > 0 && next.Sub(all[len(all)-1]) > 10*aDay {
+			all = append(all, all[len(all)-1].Add(time.Duration(3+rand.IntN(6))*aDay+time.Duration(rand.IntN(24*60))*time.Minute))
 		}
 		all = append(all, next)
 	}
