@@ -21,9 +21,9 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestMediaDespiteKills kills the media service while files arrive, are joined, played, replaced and removed.
+// TestSlowMediaDespiteKills kills the media service while files arrive, are joined, played, replaced and removed.
 // Every file that a row names is in the bucket, every other object is removed, and no half file is played.
-func TestMediaDespiteKills(t *testing.T) {
+func TestSlowMediaDespiteKills(t *testing.T) {
 	t.Parallel()
 	c := newMediaCluster(t)
 	t.Run("it is killed after each commit, and at each round trip to its database", c.testSteps)

@@ -19,10 +19,10 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestSubscriptionsDespiteKills moves a test clock over several months while customers use their
+// TestSlowSubscriptionsDespiteKills moves a test clock over several months while customers use their
 // subscriptions, and kills the services involved. In the end, every period was granted once, and
 // periods, money and credits add up.
-func TestSubscriptionsDespiteKills(t *testing.T) {
+func TestSlowSubscriptionsDespiteKills(t *testing.T) {
 	t.Parallel()
 	c := newSubscriptionCluster(t, harness.ClusterOptions{Subscriptions: 2, OwnNATS: true}, 40)
 	kills, began := map[string]int{}, time.Now()
