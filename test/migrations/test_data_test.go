@@ -114,11 +114,14 @@ const (
 	singleSQL = `select exists (select from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attname = 'company_id'
 		where i.indrelid = $1::text::regclass and i.indisunique and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)`
 
-	// Every foreign key is company_id and a column that references id.
+	// Every foreign key is company_id and a column that references id. A unique index that compares nulls
+	// needs a value for one of its columns.
 	columnsSQL = `select a.attname::text, format_type(a.atttypid, null), coalesce((select f.confrelid::regclass::text from pg_constraint f
 			where f.conrelid = a.attrelid and f.contype = 'f' and f.conkey[2] = a.attnum), case a.attname when 'id' then $1 end, '')
 		from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped and a.attname <> 'company_id'
-			and a.attnotnull and not a.atthasdef and a.attidentity = '' order by a.attnum`
+			and (a.attnotnull and not a.atthasdef and a.attidentity = '' or exists (select from pg_index i
+				where i.indrelid = a.attrelid and i.indisunique and i.indnullsnotdistinct and i.indkey[1] = a.attnum))
+		order by a.attnum`
 
 	checksSQL = `select conname::text from pg_constraint where conrelid = $1::text::regclass and contype = 'c'`
 )
