@@ -162,7 +162,9 @@ func TestTypedTextOfMembershipsIsEscaped(t *testing.T) {
 	}
 	s.Subscription.PlanTitle, s.Subscription.CurrentPeriod.FailureReason = script, script
 	s.Subscription.Cancellation = &subscriptionv1.Cancellation{Reason: script, RequestedAt: s.Subscription.GetCreatedAt()}
-	on(w.backend, "GetSubscription", func(*subscriptionv1.GetSubscriptionRequest) (*subscriptionv1.GetSubscriptionResponse, error) { return s, nil })
+	on(w.backend, "GetSubscription", func(*subscriptionv1.GetSubscriptionRequest) (*subscriptionv1.GetSubscriptionResponse, error) {
+		return s, nil
+	})
 	on(w.backend, "CreatePlaybackLink", func(*mediav1.CreatePlaybackLinkRequest) (*mediav1.CreatePlaybackLinkResponse, error) {
 		return &mediav1.CreatePlaybackLinkResponse{Url: `javascript:alert("x")`, ContentType: "video/mp4"}, nil
 	})

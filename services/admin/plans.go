@@ -127,15 +127,6 @@ func (r *request) plansOf(status subscriptionv1.PlanStatus) ([]planView, error) 
 	return views(res.GetPlans(), func(p *subscriptionv1.Plan) planView { return planView{p} }), err
 }
 
-// titlesOf returns the titles of plans, by id.
-func titlesOf(plans []planView) map[string]string {
-	titles := map[string]string{}
-	for _, p := range plans {
-		titles[p.GetId()] = p.GetTitle()
-	}
-	return titles
-}
-
 // planOption returns a plan as a choice: its title and its price.
 func (r *request) planOption(p planView) option {
 	return option{p.GetId(), r.text("plans.plan.option", "title", p.GetTitle(), "price", p.PriceText())}

@@ -65,8 +65,8 @@ func TestWhatAPlanIncludes(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(p *subscriptionv1.Plan){
-		"£40.00 every month, 8 credits a month, up to 4 move to the next month.": func(*subscriptionv1.Plan) {},
-		"£40.00 every month, 1 credit a month, unused credits expire.":           func(p *subscriptionv1.Plan) { p.Credits, p.MaxRollover = 1, 0 },
+		"£40.00 every month, 8 credits a month, up to 4 move to the next month.":            func(*subscriptionv1.Plan) {},
+		"£40.00 every month, 1 credit a month, unused credits expire.":                      func(p *subscriptionv1.Plan) { p.Credits, p.MaxRollover = 1, 0 },
 		"£40.00 every 3 months, 8 credits every 3 months, up to 4 move to the next period.": func(p *subscriptionv1.Plan) { p.IntervalCount = 3 },
 		"£40.00 every week, unlimited bookings, only for classes, workshops.": func(p *subscriptionv1.Plan) {
 			p.IntervalUnit, p.Bookings = subscriptionv1.IntervalUnit_INTERVAL_UNIT_WEEK, subscriptionv1.PlanBookings_PLAN_BOOKINGS_UNLIMITED

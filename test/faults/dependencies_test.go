@@ -86,7 +86,7 @@ func (tr *traffic) note(name string, answer harness.Answer, err error) {
 	if name == "update" && answer.Code == http.StatusOK {
 		tr.updates.Add(1)
 	}
-	absent := name == "booking" || name == "pass" || strings.HasSuffix(name, "note") && name != "add note"
+	absent := slices.Contains([]string{"booking", "pass", "subscription", "media item"}, name) || strings.HasSuffix(name, "note") && name != "add note"
 	fine := answer.Code == http.StatusOK || absent && answer.Code == http.StatusNotFound ||
 		answer.Code == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
 	if (err != nil || !fine) && len(tr.strange) < 20 {

@@ -102,9 +102,9 @@ func (r *Record) finishPause(on time.Time, zone *time.Location) {
 	p := r.current()
 	p.PausedDays += int32(days)
 	p.LastDay = addDays(p.LastDay, days)
-	switch {
-	case r.LastPeriod == 0:
-	case r.LastPeriod == p.Number:
+	switch r.LastPeriod {
+	case 0:
+	case p.Number:
 		r.LastDay = new(addDays(*r.LastDay, days))
 	default:
 		r.LastDay = new(r.lastDayOf(r.LastPeriod))

@@ -354,7 +354,7 @@ func (r *run) change(slot int, c model.Clock, atOnce bool) (name, want string, s
 	steps, err = r.record.ChangePlan(c, in)
 	name, want = "change later", n.changePlan(slot, plan, atOnce, pays)
 	if fmt.Sprint(err) != fmt.Sprint(refusal) {
-		return name, want, steps, fmt.Errorf("the preview says %v and the change %v", refusal, err)
+		return name, want, steps, fmt.Errorf("the preview says %w and the change %w", refusal, err)
 	}
 	if atOnce {
 		name = "change now"
