@@ -18,11 +18,11 @@ import (
 // request needs no token. Pages of any origin can use it.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("PUT "+uploadPath+"{token}/{part}", s.serve("upload", s.servePart))
-	mux.HandleFunc("GET "+playPath+"{token}", s.serve("play", s.servePlay))
-	mux.HandleFunc("GET "+coverPath+"{token}", s.serve("cover", s.serveCover))
-	mux.HandleFunc("OPTIONS /", s.serve("preflight", servePreflight))
-	mux.HandleFunc("/", s.serve("other", func(_ http.ResponseWriter, r *http.Request) error {
+	mux.HandleFunc("PUT "+uploadPath+"{token}/{part}", s.serve(uploadPath+"{token}/{part}", s.servePart))
+	mux.HandleFunc("GET "+playPath+"{token}", s.serve(playPath+"{token}", s.servePlay))
+	mux.HandleFunc("GET "+coverPath+"{token}", s.serve(coverPath+"{token}", s.serveCover))
+	mux.HandleFunc("OPTIONS /", s.serve("none", servePreflight))
+	mux.HandleFunc("/", s.serve("none", func(_ http.ResponseWriter, r *http.Request) error {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPut {
 			return refuse(http.StatusMethodNotAllowed, fault.ReasonMethodNotAllowed, "use GET, HEAD or PUT")
 		}

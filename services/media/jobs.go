@@ -25,9 +25,9 @@ func (s *Server) RunJobs(g *service.Group, jobs *service.Jobs) {
 		g.Go(name, func(ctx context.Context) error { return jobs.Every(ctx, name, interval, once) })
 	}
 	g.Go("joins", func(ctx context.Context) error { return s.joins.Run(ctx, jobs) })
-	every("expire uploads", expireEvery, s.expireOnce)
-	every("remove files", removeEvery, s.removeOnce)
-	every("sweep bucket", sweepEvery, s.sweepOnce)
+	every("expire_uploads", expireEvery, s.expireOnce)
+	every("remove_files", removeEvery, s.removeOnce)
+	every("sweep_bucket", sweepEvery, s.sweepOnce)
 }
 
 // expireOnce ends the uploads that have expired, and deletes those that ended long ago.

@@ -93,7 +93,7 @@ func (j *joins) Run(ctx context.Context, jobs *service.Jobs) error {
 			}
 		}
 	})
-	return jobs.Every(ctx, "join uploads", joinEvery, func(ctx context.Context) error { return j.claim(ctx, &all) })
+	return jobs.Every(ctx, "join_uploads", joinEvery, func(ctx context.Context) error { return j.claim(ctx, &all) })
 }
 
 // claim starts the joins that are due, as far as there are free slots.

@@ -16,6 +16,7 @@ import (
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 )
@@ -313,7 +314,7 @@ func TestDeletedTestData(t *testing.T) {
 	if err == nil {
 		t.Fatal("the data of a company in live mode were deleted")
 	}
-	if _, err := NewTestData(test.db, test.server).DeleteTestData(test.ctx(), &authv1.DeleteTestDataRequest{}); err != nil {
+	if _, err := NewTestData(tenancy.NewTestData(test.db, "removed_objects"), test.server).DeleteTestData(test.ctx(), &authv1.DeleteTestDataRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	res := must[*mediav1.ListMediaItemsResponse](t)(test.client.ListMediaItems(test.ctx(), &mediav1.ListMediaItemsRequest{}))

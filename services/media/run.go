@@ -24,7 +24,7 @@ func Part() service.Part {
 	return service.Part{
 		Name:       "media",
 		About:      "media items, their files, who can play them, and progress",
-		Callers:    []string{"auth", "customer", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "customer", "subscription", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -44,10 +44,10 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer kit.Close()
 	conns := &connections{host: h}
 	defer conns.close()
-	authConn := conns.dial("auth", cfg.AuthAddr)
+	authConn := conns.Dial("auth", cfg.AuthAddr)
 	others := Conns{
-		Customer: conns.dial("customer", cfg.CustomerAddr), Pass: conns.dial("pass", cfg.PassAddr),
-		Subscription: conns.dial("subscription", cfg.SubscriptionAddr), Booking: conns.dial("booking", cfg.BookingAddr),
+		Customer: conns.Dial("customer", cfg.CustomerAddr), Pass: conns.Dial("pass", cfg.PassAddr),
+		Subscription: conns.Dial("subscription", cfg.SubscriptionAddr), Booking: conns.Dial("booking", cfg.BookingAddr),
 	}
 	if conns.err != nil {
 		return conns.err
@@ -70,7 +70,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	srv := kit.GRPC(Policy())
 	mediav1.RegisterMediaServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
-	authv1.RegisterTestDataServiceServer(srv, NewTestData(kit.DB, server))
+	authv1.RegisterTestDataServiceServer(srv, NewTestData(tenancy.NewTestData(kit.DB, "removed_objects"), server))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
@@ -94,8 +94,8 @@ type connections struct {
 	err   error
 }
 
-// dial returns a connection to the addresses of a service. err has an invalid address.
-func (c *connections) dial(name, addr string) *grpc.ClientConn {
+// Dial returns a connection to the addresses of a service. err has an invalid address.
+func (c *connections) Dial(name, addr string) *grpc.ClientConn {
 	conn, err := c.host.Dial(name, addr, rpc.DialOptions{})
 	if err != nil {
 		c.err = errors.Join(c.err, err)

@@ -67,6 +67,10 @@ func (s *Server) ListCollections(ctx context.Context, req *mediav1.ListCollectio
 	if f.updatedSince, err = check.Bound("updated_since", req.GetUpdatedSince()); err != nil {
 		return nil, err
 	}
+	for _, text := range req.GetIds() { // a malformed one is left out, like one that does not exist
+		collection, _ := id.Parse[id.Collection](text)
+		f.ids = append(f.ids, collection)
+	}
 	found, total, err := s.store.collections(ctx, company.ID, f, p)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -19,9 +18,10 @@ type TestData struct {
 	server *Server
 }
 
-// NewTestData returns a server that deletes test data in db and in the bucket of server.
-func NewTestData(db *pg.DB, server *Server) *TestData {
-	return &TestData{rows: tenancy.NewTestData(db, "removed_objects"), server: server}
+// NewTestData returns a server that deletes test data by rows, and in the bucket of server. rows keeps
+// removed_objects.
+func NewTestData(rows *tenancy.TestData, server *Server) *TestData {
+	return &TestData{rows: rows, server: server}
 }
 
 // testFilesKept is how long the files of deleted test data stay. A part that arrives during the deletion

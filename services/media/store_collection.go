@@ -81,13 +81,19 @@ func (s *store) lockCollectionToDelete(ctx context.Context, tx *pg.Tx, company i
 }
 
 // collectionFilter filters a list of collections; zero means no filter.
-type collectionFilter struct{ updatedSince time.Time }
+type collectionFilter struct {
+	updatedSince time.Time
+	ids          []id.Collection
+}
 
 // collections returns a page of collections and the number of matches.
 func (s *store) collections(ctx context.Context, company id.Company, f collectionFilter, p page.Page) (found []Collection, total int64, err error) {
 	l := newList("c.company_id", company)
 	if !f.updatedSince.IsZero() {
 		l.and("c.updated_at >= %s", f.updatedSince)
+	}
+	if len(f.ids) > 0 {
+		l.and("c.id = any (%s)", f.ids)
 	}
 	var all totals
 	err = s.ReadOf(ctx, company, l.page(collectionsSQL, p, pg.Collect(&found)), l.count("collections c", &all, &total))

@@ -165,7 +165,7 @@ func (w *world) serveGRPC() {
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(w.t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	mediav1.RegisterMediaServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, w.server.companies)
-	authv1.RegisterTestDataServiceServer(srv, NewTestData(w.db, w.server))
+	authv1.RegisterTestDataServiceServer(srv, NewTestData(tenancy.NewTestData(w.db, "removed_objects"), w.server))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(w.db))
 	if err := Policy().CheckServer(srv); err != nil {

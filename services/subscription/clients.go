@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
@@ -134,4 +135,31 @@ func (c *passClient) CreditsLeft(ctx context.Context, company id.Company, pass i
 		return 0, rpc.OwnError("pass", err)
 	}
 	return resp.GetCustomerPass().GetRemainingUses(), nil
+}
+
+// Media looks collections up in the media service. Its errors are faults.
+type Media interface {
+	// Missing reports whether one of the collections, at most 50, does not exist.
+	Missing(ctx context.Context, company id.Company, collections []id.Collection) (bool, error)
+}
+
+// mediaClient calls the media service.
+type mediaClient struct {
+	client mediav1.MediaServiceClient
+	source *token.Source
+}
+
+// NewMedia returns a client of the media service that uses conn and the tokens of source.
+func NewMedia(conn grpc.ClientConnInterface, source *token.Source) Media {
+	return &mediaClient{client: mediav1.NewMediaServiceClient(conn), source: source}
+}
+
+// Missing implements Media.
+func (c *mediaClient) Missing(ctx context.Context, company id.Company, collections []id.Collection) (bool, error) {
+	req := &mediav1.ListCollectionsRequest{PageSize: int32(len(collections))}
+	for _, collection := range collections {
+		req.Ids = append(req.Ids, collection.String())
+	}
+	resp, err := c.client.ListCollections(rpc.As(ctx, c.source, company), req)
+	return len(resp.GetCollections()) < len(collections), rpc.OwnError("media", err)
 }

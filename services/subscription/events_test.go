@@ -22,10 +22,11 @@ func TestGoldenEvents(t *testing.T) { // invariant 15
 	w := open(t)
 	var next atomic.Uint32
 	w.server.newID = func() id.UUID { return id.UUID{0x01, 0x9c, 15: byte(next.Add(1))} }
-	customer := id.Customer{0x01, 0x9c, 15: 0xcc}
+	customer, collection := id.Customer{0x01, 0x9c, 15: 0xcc}, id.Collection{0x01, 0x9c, 15: 0xdd}
+	w.media[collection] = w.company
 	w.customers.customers[customer] = w.company
 	plan := w.plan(func(r *subscriptionv1.CreatePlanRequest) {
-		r.MinimumPeriods, r.EligibleEventTypes, r.MediaCollectionIds = 2, []string{"class"}, []string{id.Collection{0x01, 0x9c, 15: 0xdd}.String()}
+		r.MinimumPeriods, r.EligibleEventTypes, r.MediaCollectionIds = 2, []string{"class"}, []string{collection.String()}
 	})
 	if _, err := w.plans.UpdatePlan(w.ctx(), &subscriptionv1.UpdatePlanRequest{Id: plan.GetId(), Title: new("Ten every month")}); err != nil {
 		t.Fatal(err)

@@ -53,10 +53,15 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	defer passConn.Close()
+	mediaConn, err := h.Dial("media", cfg.MediaAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer mediaConn.Close()
 
 	source := cfg.Credential.Source(authConn)
 	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, source))
-	server := NewServer(kit.DB, kit.Outbox, companies, NewCustomers(customerConn, source), NewPasses(passConn, source), h.Log)
+	server := NewServer(kit.DB, kit.Outbox, companies, NewCustomers(customerConn, source), NewPasses(passConn, source), NewMedia(mediaConn, source), h.Log)
 	if err := server.Collect(h.Metrics); err != nil {
 		return err
 	}

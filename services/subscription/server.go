@@ -28,6 +28,7 @@ type Server struct {
 	companies *tenancy.Companies
 	customers Customers
 	passes    Passes
+	media     Media
 	log       *slog.Logger
 	metrics   *metrics
 	now       func() time.Time
@@ -35,10 +36,10 @@ type Server struct {
 }
 
 // NewServer returns a server that uses db, appends its events to box, and calls other services to look up
-// companies and customers and to keep the passes.
-func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, customers Customers, passes Passes, log *slog.Logger) *Server {
+// companies, customers and collections, and to keep the passes.
+func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, customers Customers, passes Passes, media Media, log *slog.Logger) *Server {
 	return &Server{
-		store: newStore(db), outbox: box, companies: companies, customers: customers, passes: passes, log: log,
+		store: newStore(db), outbox: box, companies: companies, customers: customers, passes: passes, media: media, log: log,
 		metrics: newMetrics(), now: time.Now, newID: id.NewUUID,
 	}
 }

@@ -2,8 +2,10 @@ package subscription
 
 import (
 	"context"
+	"slices"
 
 	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/page"
@@ -19,6 +21,9 @@ func (s *Server) CreatePlan(ctx context.Context, req *subscriptionv1.CreatePlanR
 		return nil, err
 	}
 	p, err := model.NewPlan(newPlanInput(req), company.Currency)
+	if err == nil {
+		err = s.requireCollections(ctx, company.ID, p.Collections)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +98,9 @@ func (s *Server) UpdatePlan(ctx context.Context, req *subscriptionv1.UpdatePlanR
 	if err != nil {
 		return nil, err
 	}
+	if err := s.requireNewCollections(ctx, company.ID, plan, req.GetMediaCollectionIds().GetValues()); err != nil {
+		return nil, err
+	}
 	resp := &subscriptionv1.UpdatePlanResponse{}
 	resp, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		p, err := s.updatePlan(ctx, tx, company, plan, req)
@@ -100,6 +108,37 @@ func (s *Server) UpdatePlan(ctx context.Context, req *subscriptionv1.UpdatePlanR
 		return err
 	})
 	return resp, err
+}
+
+// requireNewCollections is requireCollections for those that a plan does not have yet. So a plan keeps a
+// collection that was deleted. Malformed identifiers are reported with the other faults of the change.
+func (s *Server) requireNewCollections(ctx context.Context, company id.Company, plan id.Plan, requested []string) error {
+	if len(requested) == 0 {
+		return nil
+	}
+	p, err := s.store.plan(ctx, company, plan)
+	if err != nil {
+		return err
+	}
+	var added []id.Collection
+	for _, text := range requested {
+		if c, err := id.Parse[id.Collection](text); err == nil && !slices.Contains(p.Collections, c) {
+			added = append(added, c)
+		}
+	}
+	return s.requireCollections(ctx, company, added)
+}
+
+// requireCollections returns fault.NotFound unless the media service has all of the collections.
+func (s *Server) requireCollections(ctx context.Context, company id.Company, collections []id.Collection) error {
+	if len(collections) == 0 {
+		return nil
+	}
+	missing, err := s.media.Missing(ctx, company, collections)
+	if err == nil && missing {
+		err = fault.Missing("media collection")
+	}
+	return err
 }
 
 func (s *Server) updatePlan(ctx context.Context, tx *pg.Tx, company tenant, plan id.Plan, req *subscriptionv1.UpdatePlanRequest) (planRow, error) {

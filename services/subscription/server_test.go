@@ -104,6 +104,33 @@ func TestPlans(t *testing.T) { // invariants 12, 18 and 20
 			t.Errorf("a new one has %v", s.GetTerms())
 		}
 	})
+	t.Run("a plan includes collections that exist, and keeps one that was deleted", func(t *testing.T) {
+		deleted, other := id.New[id.Collection](), id.New[id.Collection]()
+		w.media[deleted], w.media[other] = w.company, id.New[id.Company]()
+		with := func(collections ...id.Collection) (texts []string) {
+			for _, c := range collections {
+				texts = append(texts, c.String())
+			}
+			return texts
+		}
+		p := w.plan(func(r *subscriptionv1.CreatePlanRequest) { r.MediaCollectionIds = with(deleted) })
+		delete(w.media, deleted)
+		update := func(collections ...id.Collection) error {
+			_, err := w.plans.UpdatePlan(w.ctx(), &subscriptionv1.UpdatePlanRequest{Id: p.GetId(), MediaCollectionIds: &subscriptionv1.TextList{Values: with(collections...)}})
+			return err
+		}
+		if err := update(deleted); err != nil {
+			t.Error(err)
+		}
+		wantReason(t, update(deleted, other), fault.ReasonNotFound)
+		_, err := w.plans.CreatePlan(w.ctx(), &subscriptionv1.CreatePlanRequest{
+			Title: "Films", IntervalUnit: subscriptionv1.IntervalUnit_INTERVAL_UNIT_MONTH, MediaCollectionIds: with(other),
+		})
+		wantReason(t, err, fault.ReasonNotFound)
+		if _, err := w.plans.UpdatePlan(w.ctx(), &subscriptionv1.UpdatePlanRequest{Id: p.GetId(), Status: subscriptionv1.PlanStatus_PLAN_STATUS_ARCHIVED}); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("catalog:read sees active plans only", func(t *testing.T) {
 		archived := w.plan()
 		if _, err := w.plans.UpdatePlan(w.ctx(), &subscriptionv1.UpdatePlanRequest{Id: archived.GetId(), Status: subscriptionv1.PlanStatus_PLAN_STATUS_ARCHIVED}); err != nil {
@@ -117,7 +144,7 @@ func TestPlans(t *testing.T) { // invariants 12, 18 and 20
 			t.Errorf("got %v, %v", list, err)
 		}
 		list, err = w.plans.ListPlans(w.ctx(), &subscriptionv1.ListPlansRequest{Status: subscriptionv1.PlanStatus_PLAN_STATUS_ARCHIVED})
-		if err != nil || list.GetTotal() != 1 || list.GetPlans()[0].GetId() != archived.GetId() {
+		if err != nil || list.GetTotal() != 2 || list.GetPlans()[1].GetId() != archived.GetId() {
 			t.Errorf("got %v, %v", list, err)
 		}
 		_, err = w.client.CreateSubscription(w.ctx(), &subscriptionv1.CreateSubscriptionRequest{CustomerId: w.customer(), PlanId: archived.GetId()})

@@ -49,7 +49,10 @@ const (
 
 	lockStateSQL = `select version, state_id, periods from subscriptions where company_id = $1 and id = $2 for no key update`
 
-	confirmGrantsSQL = `update periods p set granted = true, credits_granted = n.granted, credits_carried_over = n.carried_over, credits_expired = n.expired
+	// If this database was restored, the pass service may have made the grant for a lost period with the same
+	// number, from which more credits moved. The period then takes over this bound.
+	confirmGrantsSQL = `update periods p set granted = true, credits_granted = n.granted, credits_carried_over = n.carried_over, credits_expired = n.expired,
+			max_rollover = greatest(p.max_rollover, n.carried_over)
 		from unnest($3::integer[], $4::integer[], $5::integer[], $6::integer[]) n(number, granted, carried_over, expired)
 		where p.company_id = $1 and p.subscription_id = $2 and p.number = n.number
 			and (not p.granted or (p.credits_granted, p.credits_carried_over, p.credits_expired) is distinct from (n.granted, n.carried_over, n.expired))`

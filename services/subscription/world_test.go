@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -108,9 +109,17 @@ type world struct {
 	issuer    *tokentest.Issuer
 	customers *fakeCustomers
 	passes    *fakePasses
+	media     fakeMedia
 	clock     *clock
 	company   id.Company
 	owner     *pgx.Conn // of the database; nil unless openOwned opened the world
+}
+
+// fakeMedia is a fake of the media service, with the companies of collections.
+type fakeMedia map[id.Collection]id.Company
+
+func (f fakeMedia) Missing(_ context.Context, company id.Company, collections []id.Collection) (bool, error) {
+	return slices.ContainsFunc(collections, func(c id.Collection) bool { return f[c] != company }), nil
 }
 
 // began is the time of the service at the start of a test: noon of a Monday in London.
@@ -151,7 +160,7 @@ func openOn(t testing.TB, db *pg.DB) *world {
 	t.Helper()
 	w := &world{
 		t: t, db: db, issuer: tokentest.New(t), passes: newFakePasses(), clock: &clock{}, company: id.New[id.Company](),
-		customers: &fakeCustomers{customers: map[id.Customer]id.Company{}, deleted: map[id.Customer]id.Company{}},
+		media: fakeMedia{}, customers: &fakeCustomers{customers: map[id.Customer]id.Company{}, deleted: map[id.Customer]id.Company{}},
 	}
 	w.clock.set(began)
 	w.server = w.newServer(db)
@@ -180,7 +189,7 @@ func (w *world) newServer(db *pg.DB) *Server {
 		return w.issuer.Admin(), time.Now().Add(time.Hour), nil
 	})
 	log := testkit.Log(w.t)
-	s := NewServer(db, outbox.New(db, nil, log, time.Now), NewCompanies(db, &fakeAuth{}), w.customers, NewPasses(conn, source), log)
+	s := NewServer(db, outbox.New(db, nil, log, time.Now), NewCompanies(db, &fakeAuth{}), w.customers, NewPasses(conn, source), w.media, log)
 	s.now = w.clock.Now
 	return s
 }

@@ -15,7 +15,7 @@ func (w *world) testHTTP(t *testing.T) {
 	t.Run("an unknown path is 404, with or without a token", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, path := range []string{"/", "/nothing", "/customer", "/customer/" + customer, "/customers/", "/customers/" + customer,
-			"/api/v1/customers", profilePath(customer) + "/", "//customers", "/customer/" + customer + "/media"} {
+			"/api/v1/customers", profilePath(customer) + "/", "//customers", "/customer/" + customer + "/invoices"} {
 			n.get(t, path).Refused(t, http.StatusNotFound, "NOT_FOUND")
 			n.a.Do(t, harness.Request{Path: path}).Refused(t, http.StatusNotFound, "NOT_FOUND")
 		}

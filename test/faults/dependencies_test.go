@@ -40,8 +40,11 @@ func (w *world) traffic(t *testing.T, customer, token string, credential harness
 		"booking": {Path: "/customer/" + customer + "/booking/txn_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
 		"update":  {Method: http.MethodPut, Path: profilePath(customer), Token: token, Body: update}, "token": harness.TokenRequest(credential),
 		"passes": {Path: "/customer/" + customer + "/passes", Token: token}, "notes": {Path: "/customer/" + customer + "/notes", Token: token},
-		"pass": {Path: "/customer/" + customer + "/pass/cp_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
-		"note": {Path: note, Token: token}, "change note": {Method: http.MethodPut, Path: note, Token: token, Body: `{"pinned":true}`},
+		"subscriptions": {Path: "/customer/" + customer + "/subscriptions", Token: token}, "media": {Path: "/customer/" + customer + "/media", Token: token},
+		"subscription": {Path: "/customer/" + customer + "/subscription/sub_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
+		"media item":   {Path: "/customer/" + customer + "/media/media_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
+		"pass":         {Path: "/customer/" + customer + "/pass/cp_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
+		"note":         {Path: note, Token: token}, "change note": {Method: http.MethodPut, Path: note, Token: token, Body: `{"pinned":true}`},
 		"delete note": {Method: http.MethodDelete, Path: note, Token: token},
 		"add note":    {Method: http.MethodPost, Path: "/customer/" + customer + "/notes", Token: token, Body: `{"body":"Prefers the front row."}`},
 	}

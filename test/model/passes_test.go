@@ -37,7 +37,7 @@ func (p *passType) view() object {
 	return object{
 		"id": p.id, "title": p.title, "description": "", "totalUses": p.uses, "validityCount": p.count, "validityUnit": p.unit,
 		"price": decimal(p.price), "currency": p.currency, "eligibleEventTypes": types, "status": p.status,
-		"unlimitedUses": p.unlimited, "neverExpires": p.endless,
+		"unlimitedUses": p.unlimited, "neverExpires": p.endless, "planId": nil,
 	}
 }
 
@@ -45,7 +45,7 @@ func (h *customerPass) view() object {
 	return object{
 		"id": h.id, "customerId": h.holder.id, "passId": h.pass.id, "remainingUses": h.remaining,
 		"startDate": h.start.Format(time.DateOnly), "expiryDate": h.expiry.Format(time.DateOnly), "status": h.status(),
-		"title": h.pass.title, "totalUses": h.total, "unlimitedUses": h.pass.unlimited, "neverExpires": h.expiry.Equal(never()),
+		"title": h.pass.title, "totalUses": h.total, "unlimitedUses": h.pass.unlimited, "neverExpires": h.expiry.Equal(never()), "subscriptionId": nil,
 	}
 }
 

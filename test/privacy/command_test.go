@@ -37,7 +37,7 @@ func (w *world) testCommand(t *testing.T, p *person) {
 			t.Fatal(err)
 		}
 		r := document.Records
-		if document.CustomerID != p.id || len(r) != 5 || len(r["booking"]["transaction"]) != 4 || len(r["webhook"]["webhook_message"]) != 12 {
+		if document.CustomerID != p.id || len(r) != 7 || len(r["booking"]["transaction"]) != 4 || len(r["webhook"]["webhook_message"]) != 12 {
 			t.Fatalf("got %v", document)
 		}
 		if c := r["customer"]["customer"][0]; c["id"] != p.id || c["first_name"] != p.mark+" first" || c["company_id"] != nil || c["email_key"] != nil {

@@ -8,7 +8,7 @@ auth:         {serves: grpc, files: false, database: true,  bus: true,  credenti
 customer:     {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, booking, pass, subscription, media]}
 booking:      {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer, pass]}
 pass:         {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer]}
-subscription: {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer, pass]}
+subscription: {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer, pass, media]}
 media:        {serves: grpc, files: true,  database: true,  bus: true,  credential: true,  masterKey: true,  calls: [auth, customer, booking, pass, subscription]}
 webhook:      {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: true,  calls: [auth, customer]}
 admin:        {serves: http, files: false, database: false, bus: false, credential: false, masterKey: false, calls: [auth, customer, booking, pass, subscription, media, webhook]}

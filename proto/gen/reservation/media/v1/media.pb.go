@@ -2137,7 +2137,9 @@ type ListCollectionsRequest struct {
 	// Unspecified means by id.
 	Order MediaOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.media.v1.MediaOrder" json:"order,omitempty"`
 	// Returns only collections changed at or after this time.
-	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	// col_ identifiers. If set, returns only these collections. Unknown ones are left out.
+	Ids           []string `protobuf:"bytes,6,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2203,6 +2205,13 @@ func (x *ListCollectionsRequest) GetOrder() MediaOrder {
 func (x *ListCollectionsRequest) GetUpdatedSince() *timestamppb.Timestamp {
 	if x != nil {
 		return x.UpdatedSince
+	}
+	return nil
+}
+
+func (x *ListCollectionsRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
 	}
 	return nil
 }
@@ -4050,14 +4059,15 @@ const file_reservation_media_v1_media_proto_rawDesc = "" +
 	"\x15GetCollectionResponse\x12@\n" +
 	"\n" +
 	"collection\x18\x01 \x01(\v2 .reservation.media.v1.CollectionR\n" +
-	"collection\"\xef\x01\n" +
+	"collection\"\x91\x02\n" +
 	"\x16ListCollectionsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
 	"\x06offset\x18\x03 \x01(\x03R\x06offset\x126\n" +
 	"\x05order\x18\x04 \x01(\x0e2 .reservation.media.v1.MediaOrderR\x05order\x12?\n" +
-	"\rupdated_since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\x9b\x01\n" +
+	"\rupdated_since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12 \n" +
+	"\x03ids\x18\x06 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18dR\x03ids\"\x9b\x01\n" +
 	"\x17ListCollectionsResponse\x12B\n" +
 	"\vcollections\x18\x01 \x03(\v2 .reservation.media.v1.CollectionR\vcollections\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
