@@ -51,6 +51,6 @@ func purchases(t *testing.T, c *harness.Credentials) map[string]string {
 	return map[string]string{
 		"customer": customer, "transaction": s.create("/events/"+event+"/registrations", object{"customerId": customer}).TransactionID,
 		"customerPass": s.create("/customer-passes", object{"customerId": customer, "passId": pass, "startDate": soon(0)[:10]}).ID,
-		"subscription": s.create("/subscriptions", object{"customerId": customer, "planId": plan, "payment": object{"method": "CASH"}}).ID, "film": film,
+		"subscription": s.create("/subscriptions", object{"customerId": customer, "planId": plan, "payment": object{"method": "CASH"}}).ID, "film": film, "upload": upload,
 	}
 }

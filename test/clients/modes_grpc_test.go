@@ -98,7 +98,7 @@ func (m method) rank() int {
 		}
 	}
 	for rank, verbs := range [][]string{
-		{"Cancel", "Release", "Leave", "Return", "EndSession", "DeleteNote"}, {"Archive", "Disable", "End", "Revoke", "Refund"}, {"Delete"}, {"Erase", "Confirm", "Reset"},
+		{"Cancel", "Release", "Leave", "Return", "EndSession", "DeleteNote", "DeleteEntitlement"}, {"Archive", "Disable", "End", "Revoke", "Refund"}, {"Delete"}, {"Erase", "Confirm", "Reset"},
 	} {
 		if slices.ContainsFunc(verbs, func(verb string) bool { return strings.HasPrefix(string(m.Name()), verb) }) {
 			return 2 + rank

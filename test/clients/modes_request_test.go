@@ -11,18 +11,16 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// requests returns the requests of an RPC in both forms, with each identifier in the fields whose kind
+// requests returns the requests of an RPC in all forms, with each identifier in the fields whose kind
 // of identifier is not known.
 func (m method) requests(identifiers []string) []proto.Message {
 	var all []proto.Message
-	for _, second := range []bool{false, true} {
+	for form, forms := 0, 1; form < forms; form++ {
 		for _, identifier := range identifiers {
-			f := &filler{identifier: identifier, known: identifiers, second: second}
+			f := &filler{identifier: identifier, known: identifiers, form: form}
 			message := dynamicpb.NewMessage(m.Input())
 			f.fill(message, 0)
-			if second && !f.hasForms {
-				break
-			}
+			forms = max(forms, f.forms)
 			all = append(all, message)
 			if !f.usesIdentifier {
 				break
@@ -36,10 +34,11 @@ func (m method) requests(identifiers []string) []proto.Message {
 type filler struct {
 	identifier string   // for fields whose kind of identifier their name does not tell
 	known      []string // one identifier of each kind
-	// second chooses the second form of a message with two: payment by pass, and a filter instead of
-	// identifiers.
-	second                   bool
-	usesIdentifier, hasForms bool
+	// form chooses one form of a message with several: payment with or without a pass, and one of several
+	// fields that cannot be combined. forms is their number.
+	form, forms    int
+	usesIdentifier bool
+	holder         protoreflect.Name // the field that holds the message that is filled
 }
 
 // deepest is the depth of messages in a request.
@@ -61,20 +60,38 @@ func (f *filler) fill(m protoreflect.Message, depth int) {
 	}
 }
 
-// isSkipped reports whether a field stays empty: it chooses a page, expects a version, cannot be combined
-// with others, or is not the first choice of its oneof.
+// isSkipped reports whether a field stays empty: it chooses a page, expects a version or an amount, cannot
+// be combined with others, or is not the first choice of its oneof.
 func isSkipped(fd protoreflect.FieldDescriptor) bool {
 	one := fd.ContainingOneof()
 	return one != nil && !one.IsSynthetic() && one.Fields().Get(0) != fd ||
-		slices.Contains([]string{"page_token", "page_size", "expected_version", "local_start", "local_end", "ends_at", "discount_code", "only_date", "recurrence", "booking_rules", "device_tokens", "offer_minutes"}, string(fd.Name()))
+		slices.Contains([]string{"page_token", "page_size", "expected_version", "local_start", "local_end", "ends_at", "discount_code", "only_date", "recurrence", "booking_rules", "device_tokens", "offer_minutes", "amount", "trial_days"}, string(fd.Name()))
 }
 
-// isOfOtherForm reports whether a field belongs to the form of its message that is not chosen.
+// isOfOtherForm reports whether a field belongs to a form of its message that is not chosen.
 func (f *filler) isOfOtherForm(fd protoreflect.FieldDescriptor) bool {
 	with := func(name protoreflect.Name) bool { return fd.ContainingMessage().Fields().ByName(name) != nil }
-	pays, filters := with("payment_method") && with("customer_pass_id"), with("ids") && with("filter")
-	f.hasForms = f.hasForms || pays || filters
-	return pays && !f.second && fd.Name() == "customer_pass_id" || filters && !f.second && fd.Name() == "filter" || filters && f.second && fd.Name() == "ids"
+	if with("payment_method") && fd.Name() == "customer_pass_id" {
+		f.forms = max(f.forms, 2)
+		return !f.paysByPass()
+	}
+	for _, names := range exclusiveFields() {
+		if i := slices.Index(names, fd.Name()); i >= 0 && !slices.ContainsFunc(names, func(name protoreflect.Name) bool { return !with(name) }) {
+			f.forms = max(f.forms, len(names))
+			return f.form%len(names) != i
+		}
+	}
+	return false
+}
+
+// paysByPass reports whether the form pays by pass.
+func (f *filler) paysByPass() bool { return f.form%2 == 1 }
+
+// exclusiveFields returns the fields of which a message that has all of them accepts one.
+func exclusiveFields() [][]protoreflect.Name {
+	return [][]protoreflect.Name{
+		{"ids", "filter"}, {"collection_id", "item_id"}, {"pass_type_id", "plan_id", "event_id", "customer_id"},
+	}
 }
 
 func (f *filler) value(empty protoreflect.Value, fd protoreflect.FieldDescriptor, depth int) protoreflect.Value {
@@ -85,6 +102,7 @@ func (f *filler) value(empty protoreflect.Value, fd protoreflect.FieldDescriptor
 			m.Set(fd.Message().Fields().ByName("seconds"), protoreflect.ValueOfInt64(instant(fd).Unix()))
 			return empty
 		}
+		f.holder = fd.Name()
 		f.fill(m, depth+1)
 		return empty
 	case protoreflect.EnumKind:
@@ -101,10 +119,11 @@ func (f *filler) value(empty protoreflect.Value, fd protoreflect.FieldDescriptor
 	return empty
 }
 
-// choice returns one of the values of an enum: the payment that the form needs, or the first.
+// choice returns one of the values of an enum: the payment that the form needs, a value that permits the
+// other fields, or the first.
 func (f *filler) choice(values protoreflect.EnumValueDescriptors) protoreflect.EnumNumber {
-	wanted := []string{"_CASH", "WAITLIST_MODE_BOOK"}
-	if f.second {
+	wanted := []string{"_CASH", "WAITLIST_MODE_BOOK", "PLAN_BOOKINGS_CREDITS", "CHANGE_TIME_NOW", "MEDIA_STATUS_PUBLISHED"}
+	if f.paysByPass() {
 		wanted[0] = "METHOD_PASS"
 	}
 	for i := range values.Len() {
@@ -129,6 +148,9 @@ func instant(fd protoreflect.FieldDescriptor) time.Time {
 // text returns a value for a text.
 func (f *filler) text(fd protoreflect.FieldDescriptor) string {
 	name := string(fd.Name())
+	if name == "values" { // the only field of a message that is a list
+		name = string(f.holder)
+	}
 	qualified := string(fd.ContainingMessage().Name()) + "." + name
 	prefix := cmp.Or(kindsOfFields()[qualified], kindsOfFields()[name])
 	if i := slices.IndexFunc(f.known, func(known string) bool { return strings.HasPrefix(known, prefix) }); i >= 0 && prefix != "" {
@@ -147,16 +169,19 @@ func kindsOfFields() map[string]string {
 		"administrator_id": "admin_", "booking_id": "booking_", "bought_for_id": "cust_", "company_id": "comp_", "customer_id": "cust_",
 		"customer_pass_id": "cp_", "endpoint_id": "whe_", "event_date_id": "date_", "event_id": "evt_", "event_ids": "evt_", "hold_id": "hold_",
 		"pass_type_id": "pass_", "pricing_option_id": "po-", "purchaser_id": "cust_", "redemption_id": "txn_", "transaction_id": "txn_",
-		"item_id": "booking_", "EventIds.ids": "evt_", "EventDateChange.id": "date_", "PricingOptionChange.id": "po-",
+		"plan_id": "plan_", "subscription_id": "sub_", "item_id": "media_", "collection_id": "col_", "collection_ids": "col_", "media_collection_ids": "col_",
+		"upload_id": "upl_", "RedemptionItem.item_id": "booking_", "EventIds.ids": "evt_", "EventDateChange.id": "date_", "PricingOptionChange.id": "po-",
 	}
 }
 
 // validTexts returns valid values, by the names of fields.
 func validTexts() map[string]string {
+	today, first, last := soon(0)[:10], soon(20)[:10], soon(21)[:10]
 	return map[string]string{
-		"action": "export.create", "address": "192.0.2.1", "allowed_networks": "192.0.2.0/24", "currency": "GBP", "day": "2099-03-29", "days": "2099-03-29", "eligible_event_types": "class", "email": "eve@example.com",
-		"end_date": "2099-03-29", "event_type": "class", "event_types": "class", "expiry_date": "2099-03-29", "method": "CASH", "new_password": "correct horse battery staple",
-		"origins": "https://studio.example", "percent": "10", "permissions": "customers:read", "scopes": "profile:read", "start_date": "2026-11-01",
-		"timezone": "Europe/London", "AllowedNetworks.values": "192.0.2.0/24", "EventTypes.types": "class", "Origins.values": "https://studio.example", "url": "https://receiver.invalid/webhooks",
+		"action": "export.create", "address": "192.0.2.1", "allowed_networks": "192.0.2.0/24", "content_type": "image/png", "currency": "GBP", "day": "2099-03-29", "days": "2099-03-29",
+		"eligible_event_types": "class", "email": "eve@example.com", "end_date": "2099-03-29", "event_type": "class", "event_types": "class", "expiry_date": "2099-03-29", "first_day": first,
+		"last_day": last, "method": "CASH", "new_password": "correct horse battery staple", "on": first, "origins": "https://studio.example", "percent": "10", "period_first_day": today,
+		"permissions": "customers:read", "resumes_on": last, "scopes": "profile:read", "sha256": strings.Repeat("0", 64), "start_date": today,
+		"timezone": "Europe/London", "EventTypes.types": "class", "url": "https://receiver.invalid/webhooks",
 	}
 }

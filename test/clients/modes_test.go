@@ -83,10 +83,15 @@ func (w *modeWorld) side(t *testing.T, operator *harness.Operator, company *harn
 		c := r.callerOf(t, company)
 		c.marker = marker
 		c.steps = slices.DeleteFunc(c.steps, func(s step) bool { return strings.HasPrefix(r.operations[s.operation].path, "/test-") })
-		c.play(t, "deleteEvent", "deleteCustomer", "deleteNote", "deleteWebhookEndpoint")
+		c.play(t, "deleteEvent", "deleteCustomer", "deleteNote", "deleteWebhookEndpoint", "deleteMediaEntitlement", "deleteMediaCollection")
 		s.callers = append(s.callers, c)
 		s.tokens["of interface "+f.name] = c.values["accessToken"]
 		maps.Copy(s.seen, c.seen)
+		for _, value := range c.values {
+			for _, found := range identifier.FindAllString(value, -1) {
+				s.seen[found] = true
+			}
+		}
 	}
 	machine, err := operator.Credentials.CreateServiceCredential(company.Ctx(t.Context()), &authv1.CreateServiceCredentialRequest{Name: "Sync", Scopes: scopes.Service()})
 	if err != nil {
