@@ -21,7 +21,7 @@ func (s *Server) shownUpload(company id.Company, u Upload) *mediav1.Upload {
 	return uploadMessage(u, s.links.parts(partLink{company: company, upload: u.ID, expires: u.ExpiresAt}))
 }
 
-// CreateUpload implements MediaService.
+// CreateUpload implements MediaService. The response is stored without the address of parts.
 func (s *Server) CreateUpload(ctx context.Context, req *mediav1.CreateUploadRequest) (*mediav1.CreateUploadResponse, error) {
 	company, err := s.tenant(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Server) CreateUpload(ctx context.Context, req *mediav1.CreateUploadRequ
 	now := pg.Instant(s.now())
 	u.ID, u.Item, u.ExpiresAt = id.Upload(s.newID()), item, now.Add(uploadLasts).Truncate(time.Second)
 	resp := &mediav1.CreateUploadResponse{}
-	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+	resp, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		open, err := countOpen(ctx, tx, company.ID, item, now)
 		if err != nil {
 			return err
@@ -51,9 +51,23 @@ func (s *Server) CreateUpload(ctx context.Context, req *mediav1.CreateUploadRequ
 			return fault.Refuse(ReasonTooManyUploads, "at most "+strconv.Itoa(s.settings.MaxUploads)+" uploads can be open; complete or cancel one")
 		}
 		addUpload(tx, company.ID, u, now)
-		resp.Upload = s.shownUpload(company.ID, u)
+		resp.Upload = uploadMessage(u, "") // the address of parts is a credential, and stored responses are not secret
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, s.addPartURL(company.ID, resp.GetUpload())
+}
+
+// addPartURL sets the address of parts in the message of an upload. A replay gets the same address.
+func (s *Server) addPartURL(company id.Company, u *mediav1.Upload) error {
+	upload, err := id.Parse[id.Upload](u.GetId())
+	if err != nil {
+		return err
+	}
+	u.PartUrl = s.links.parts(partLink{company: company, upload: upload, expires: u.GetExpiresAt().AsTime()})
+	return nil
 }
 
 // uploadIn reads the company, the item and the upload that a request names.
