@@ -1,12 +1,15 @@
 package media
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"reservation.dev/platform/config"
@@ -289,6 +292,26 @@ func TestFaultsOfHTTP(t *testing.T) {
 	} {
 		if got := statusOf(tt.err).status; got != tt.want {
 			t.Errorf("%s: got %d", name, got)
+		}
+	}
+}
+
+func TestCheckDimensions(t *testing.T) { // invariant 5
+	t.Parallel()
+	broken := errors.New("the bucket does not respond")
+	for name, tt := range map[string]struct {
+		in   io.Reader
+		want string
+	}{
+		"an image":                    {bytes.NewReader(pngOf(100, 100)), ""},
+		"an image that is too large":  {bytes.NewReader(pngOf(10_000, 10_000)), ReasonFileTooLarge},
+		"an image that is cut off":    {bytes.NewReader(pngOf(100, 100)[:12]), ReasonTypeNotSupported},
+		"a bucket that fails at once": {iotest.ErrReader(broken), fault.ReasonInternal},
+		"a bucket that fails midway":  {io.MultiReader(bytes.NewReader(pngOf(100, 100)[:12]), iotest.ErrReader(broken)), fault.ReasonInternal},
+	} {
+		err := checkDimensions(tt.in)
+		if got := reason(err); got != tt.want || (tt.want == fault.ReasonInternal) != errors.Is(err, broken) {
+			t.Errorf("%s: got %v", name, err)
 		}
 	}
 }
