@@ -26,10 +26,18 @@ func (w *world) begun(content []byte) *mediav1.Upload {
 	w.stopJoins()
 	u := w.newUpload(w.item(video).GetId(), content)
 	w.putAll(u, content)
-	if err := w.server.beginJoin(w.t.Context(), w.company, mustID[id.MediaItem](w.t, u.GetItemId()), mustID[id.Upload](w.t, u.GetId())); err != nil {
+	w.beginJoin(u)
+	return u
+}
+
+// beginJoin requests the completion of an upload, and does not wait for it.
+func (w *world) beginJoin(u *mediav1.Upload) {
+	w.t.Helper()
+	req := &mediav1.CompleteUploadRequest{ItemId: u.GetItemId(), UploadId: u.GetId()}
+	_, err := w.server.beginJoinOnce(w.t.Context(), w.company, mustID[id.MediaItem](w.t, u.GetItemId()), mustID[id.Upload](w.t, u.GetId()), req, nil)
+	if err != nil {
 		w.t.Fatal(err)
 	}
-	return u
 }
 
 // claim claims the next join, as the process of s does.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -115,8 +117,13 @@ func (s *Server) CompleteUpload(ctx context.Context, req *mediav1.CompleteUpload
 	}
 	ended, forget := s.joins.watch(upload)
 	defer forget()
-	if err := s.beginJoin(ctx, company.ID, item, upload); err != nil {
+	stored := &mediav1.CompleteUploadResponse{}
+	replayed, err := s.beginJoinOnce(ctx, company.ID, item, upload, req, stored)
+	if err != nil {
 		return nil, err
+	}
+	if replayed {
+		return stored, nil
 	}
 	s.joins.wake()
 	wait := time.NewTimer(joinTime(ctx))
@@ -130,29 +137,39 @@ func (s *Server) CompleteUpload(ctx context.Context, req *mediav1.CompleteUpload
 	return s.completed(ctx, company, item, upload, req)
 }
 
-// beginJoin has the parts of an open upload joined. It does nothing if that was requested before.
-func (s *Server) beginJoin(ctx context.Context, company id.Company, item id.MediaItem, upload id.Upload) error {
-	return s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		u, err := s.store.lockUpload(ctx, tx, company, upload)
-		if err != nil {
+// beginJoinOnce has the parts of an upload joined, unless the response to the Idempotency-Key is stored
+// already. It refuses a key that was used for another request.
+func (s *Server) beginJoinOnce(ctx context.Context, company id.Company, item id.MediaItem, upload id.Upload, req, stored proto.Message) (replayed bool, err error) {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		if replayed, err = idem.Seen(ctx, tx, req, stored); err != nil || replayed {
 			return err
 		}
-		switch {
-		case u.Item != item:
-			return fault.Missing("upload")
-		case u.Status == uploadComplete:
-			s.joins.ended(upload)
-			return nil
-		case u.Status == uploadCompleting:
-			return nil
-		}
-		if err := u.requireComplete(s.now()); err != nil {
-			return err
-		}
-		u.Status = uploadCompleting
-		setUpload(tx, company, u, s.now())
-		return nil
+		return s.beginJoin(ctx, tx, company, item, upload)
 	})
+	return replayed, err
+}
+
+// beginJoin has the parts of an open upload joined. It does nothing if that was requested before.
+func (s *Server) beginJoin(ctx context.Context, tx *pg.Tx, company id.Company, item id.MediaItem, upload id.Upload) error {
+	u, err := s.store.lockUpload(ctx, tx, company, upload)
+	if err != nil {
+		return err
+	}
+	switch {
+	case u.Item != item:
+		return fault.Missing("upload")
+	case u.Status == uploadComplete:
+		s.joins.ended(upload)
+		return nil
+	case u.Status == uploadCompleting:
+		return nil
+	}
+	if err := u.requireComplete(s.now()); err != nil {
+		return err
+	}
+	u.Status = uploadCompleting
+	setUpload(tx, company, u, s.now())
+	return nil
 }
 
 // completed returns the response of CompleteUpload.

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/devkit/testkit"
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
@@ -198,6 +199,27 @@ func (w *world) eventuallyComplete(u *mediav1.Upload) *mediav1.MediaItem {
 		return err
 	})
 	return item
+}
+
+func TestReusedCompletion(t *testing.T) {
+	w := start(t)
+	content := mp4(2000)
+	first, second := w.newUpload(w.item(video).GetId(), content), w.newUpload(w.item(video).GetId(), content)
+	w.putAll(first, content)
+	w.putAll(second, content)
+	ctx := rpc.WithIdempotencyKey(w.ctx(), "complete-1")
+	complete := func(u *mediav1.Upload) (*mediav1.CompleteUploadResponse, error) {
+		return w.client.CompleteUpload(ctx, &mediav1.CompleteUploadRequest{ItemId: u.GetItemId(), UploadId: u.GetId()})
+	}
+	done := must[*mediav1.CompleteUploadResponse](t)(complete(first))
+	_, err := complete(second)
+	wantReason(t, err, fault.ReasonIdempotencyKeyReused)
+	if n := w.count(`select count(*) from uploads where status = 'open'`); n != 1 {
+		t.Errorf("%d uploads are open after the refusal", n)
+	}
+	if again := must[*mediav1.CompleteUploadResponse](t)(complete(first)); !proto.Equal(again, done) {
+		t.Errorf("got %v, and then %v", done, again)
+	}
 }
 
 func TestUnreadBody(t *testing.T) { // invariant 13
