@@ -25,9 +25,9 @@ func (s *Server) reason(ctx context.Context, company tenant, customer id.Custome
 		look   func() ([]holding, error)
 	}{
 		{true, func() ([]holding, error) { return nil, nil }}, // given
-		{n.passes, func() ([]holding, error) { return s.clients.heldPasses(ctx, company.ID, customer) }},
+		{n.passes, func() ([]holding, error) { return s.clients.heldPasses(ctx, company.ID, customer, today) }},
 		{n.subscriptions, func() ([]holding, error) {
-			return s.clients.heldSubscriptions(ctx, company.ID, customer, s.clock(company))
+			return s.clients.heldSubscriptions(ctx, company.ID, customer, s.moment(company))
 		}},
 		{n.bookings, func() ([]holding, error) {
 			return s.clients.heldBookings(ctx, company.ID, customer, eventsOf(p.rules))
@@ -127,12 +127,12 @@ func (s *Server) held(ctx context.Context, company tenant, customer id.Customer)
 		return nil, err
 	}
 	if n.passes {
-		if held, err = s.clients.heldPasses(ctx, company.ID, customer); err != nil {
+		if held, err = s.clients.heldPasses(ctx, company.ID, customer, s.today(company)); err != nil {
 			return nil, err
 		}
 	}
 	if n.subscriptions {
-		more, err := s.clients.heldSubscriptions(ctx, company.ID, customer, s.clock(company))
+		more, err := s.clients.heldSubscriptions(ctx, company.ID, customer, s.moment(company))
 		if err != nil {
 			return nil, err
 		}
