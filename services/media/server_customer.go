@@ -218,7 +218,7 @@ func errNotEntitled() *fault.Error {
 	return fault.Refuse(ReasonNotEntitled, "the customer has nothing that includes this item")
 }
 
-// RecordProgress implements MediaService.
+// RecordProgress implements MediaService. As for a playback link, the customer needs a reason to play the item.
 func (s *Server) RecordProgress(ctx context.Context, req *mediav1.RecordProgressRequest) (*mediav1.RecordProgressResponse, error) {
 	company, err := s.tenant(ctx)
 	if err != nil {
@@ -235,6 +235,13 @@ func (s *Server) RecordProgress(ctx context.Context, req *mediav1.RecordProgress
 	}
 	if err != nil {
 		return nil, err
+	}
+	r, err := s.reason(ctx, company, customer, p)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, errNotEntitled()
 	}
 	resp := &mediav1.RecordProgressResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
