@@ -137,7 +137,7 @@ func (d *demoData) watch(ctx context.Context) error {
 	for _, req := range []*mediav1.RecordProgressRequest{
 		{ItemId: d.items[itemFilm], CustomerId: d.customers[firstMember+memberUnlimited], PositionSeconds: 4, Completed: true},
 		{ItemId: d.items[itemBell], CustomerId: d.customers[firstMember+memberUnlimited], PositionSeconds: 1},
-		{ItemId: d.items[itemFilm], CustomerId: d.customers[0], PositionSeconds: 2},
+		{ItemId: d.items[itemSheet], CustomerId: d.customers[0], Completed: true},
 	} {
 		if _, err := d.on.media.RecordProgress(ctx, req); err != nil {
 			return err

@@ -124,7 +124,8 @@ func (o *object) Close() error {
 	if err := o.w.Close(); err != nil {
 		return err
 	}
-	return errors.Join(syncFolder(folder), syncFolder(filepath.Dir(folder)))
+	company := filepath.Dir(folder)
+	return errors.Join(syncFolder(folder), syncFolder(company), syncFolder(filepath.Dir(company))) // each of them can be new
 }
 
 func syncFolder(path string) error {

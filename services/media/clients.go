@@ -3,6 +3,7 @@ package media
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"google.golang.org/grpc"
@@ -94,47 +95,56 @@ const (
 	maxHeld = 10_000
 )
 
-var errTooMuchHeld = errors.New("the customer has more passes, subscriptions or bookings than the service reads")
+// ReasonTooManyHoldings is the reason for a customer who has more than the service reads.
+const ReasonTooManyHoldings = "TOO_MANY_HOLDINGS"
 
-// pages calls read with the token of each page until there are no more.
-func pages(read func(token string) (n int, next string, err error)) error {
-	for token, n := "", 0; ; {
-		read, next, err := read(token)
-		if err != nil || next == "" {
+func errTooMuchHeld() *fault.Error {
+	return fault.Refuse(ReasonTooManyHoldings, "the customer has more than "+strconv.Itoa(maxHeld)+" current passes, subscriptions or bookings")
+}
+
+// pages calls read with the token of each page until there are no more. held is the number of current
+// passes, subscriptions or bookings that were read so far.
+func pages(read func(token string) (held int, next string, err error)) error {
+	for token := ""; ; {
+		held, next, err := read(token)
+		switch {
+		case err != nil:
 			return err
-		}
-		if n += read; n >= maxHeld {
-			return errTooMuchHeld
+		case held > maxHeld:
+			return errTooMuchHeld()
+		case next == "":
+			return nil
 		}
 		token = next
 	}
 }
 
-// heldPasses returns the passes of a customer that are active or exhausted today.
-func (c *Clients) heldPasses(ctx context.Context, company id.Company, customer id.Customer) (held []holding, err error) {
+// heldPasses returns the passes of a customer that are active or exhausted, and valid on a day.
+func (c *Clients) heldPasses(ctx context.Context, company id.Company, customer id.Customer, today time.Time) (held []holding, err error) {
 	err = pages(func(token string) (int, string, error) {
 		res, err := c.passes.ListCustomerPasses(rpc.As(ctx, c.source, company), &passv1.ListCustomerPassesRequest{
 			CustomerId: customer.String(), PageSize: heldAtOnce, PageToken: token,
 		})
 		for _, p := range res.GetCustomerPasses() {
-			held = appendPass(held, p, customer)
+			held = appendPass(held, p, customer, today)
 		}
-		return len(res.GetCustomerPasses()), res.GetNextPageToken(), rpc.OwnError("pass", err)
+		return len(held), res.GetNextPageToken(), rpc.OwnError("pass", err)
 	})
 	return held, err
 }
 
-// heldPass returns a pass if the customer has it and it is active or exhausted today.
-func (c *Clients) heldPass(ctx context.Context, company id.Company, customer id.Customer, pass id.UUID) ([]holding, error) {
+// heldPass returns a pass if the customer has it, and it is active or exhausted, and valid on a day.
+func (c *Clients) heldPass(ctx context.Context, company id.Company, customer id.Customer, pass id.UUID, today time.Time) ([]holding, error) {
 	res, err := c.passes.GetCustomerPass(rpc.As(ctx, c.source, company), &passv1.GetCustomerPassRequest{Id: id.CustomerPass(pass).String()})
 	if err != nil {
 		return nil, unlessMissing("pass", err)
 	}
-	return appendPass(nil, res.GetCustomerPass(), customer), nil
+	return appendPass(nil, res.GetCustomerPass(), customer, today), nil
 }
 
-// appendPass adds a pass if it entitles the customer today.
-func appendPass(held []holding, p *passv1.CustomerPass, customer id.Customer) []holding {
+// appendPass adds a pass if it entitles the customer today. A pass whose credits are used up before its first
+// day has the status exhausted, so the first day is checked here.
+func appendPass(held []holding, p *passv1.CustomerPass, customer id.Customer, today time.Time) []holding {
 	switch p.GetStatus() {
 	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED:
 	default:
@@ -145,48 +155,73 @@ func appendPass(held []holding, p *passv1.CustomerPass, customer id.Customer) []
 	if errors.Join(err1, err2) != nil || p.GetCustomerId() != customer.String() {
 		return held
 	}
+	if first := dayIn(p.GetStartDate()); first != nil && first.After(today) {
+		return held
+	}
 	h := holding{kind: reasonPass, id: pass.UUID(), of: passType.UUID()}
 	if !p.GetNeverExpires() {
 		h.lastDay = dayIn(p.GetExpiryDate())
+	}
+	return appendCurrent(held, h, today)
+}
+
+// appendCurrent adds a holding unless its last day is over.
+func appendCurrent(held []holding, h holding, today time.Time) []holding {
+	if !h.holds(today) {
+		return held
 	}
 	return append(held, h)
 }
 
 // heldSubscriptions returns the subscriptions of a customer that are in good standing at a time.
-func (c *Clients) heldSubscriptions(ctx context.Context, company id.Company, customer id.Customer, now time.Time) (held []holding, err error) {
+func (c *Clients) heldSubscriptions(ctx context.Context, company id.Company, customer id.Customer, at moment) (held []holding, err error) {
 	err = pages(func(token string) (int, string, error) {
 		res, err := c.subscriptions.ListSubscriptions(rpc.As(ctx, c.source, company), &subscriptionv1.ListSubscriptionsRequest{
 			CustomerId: customer.String(), PageSize: heldAtOnce, PageToken: token,
 		})
 		for _, s := range res.GetSubscriptions() {
-			held = appendSubscription(held, s, customer, now)
+			held = appendSubscription(held, s, customer, at)
 		}
-		return len(res.GetSubscriptions()), res.GetNextPageToken(), rpc.OwnError("subscription", err)
+		return len(held), res.GetNextPageToken(), rpc.OwnError("subscription", err)
 	})
 	return held, err
 }
 
 // heldSubscription returns a subscription if the customer has it and it is in good standing at a time.
-func (c *Clients) heldSubscription(ctx context.Context, company id.Company, customer id.Customer, subscription id.UUID, now time.Time) ([]holding, error) {
+func (c *Clients) heldSubscription(ctx context.Context, company id.Company, customer id.Customer, subscription id.UUID, at moment) ([]holding, error) {
 	res, err := c.subscriptions.GetSubscription(rpc.As(ctx, c.source, company), &subscriptionv1.GetSubscriptionRequest{
 		Id: id.Subscription(subscription).String(),
 	})
 	if err != nil {
 		return nil, unlessMissing("subscription", err)
 	}
-	return appendSubscription(nil, res.GetSubscription(), customer, now), nil
+	return appendSubscription(nil, res.GetSubscription(), customer, at), nil
+}
+
+// inGoodStanding reports whether a subscription is neither over, paused nor suspended at a time. A step of
+// the subscription can be late, so the status alone does not decide.
+func inGoodStanding(s *subscriptionv1.Subscription, at moment) bool {
+	switch s.GetStatus() {
+	case subscriptionv1.SubscriptionStatus_SUBSCRIPTION_STATUS_TRIALING, subscriptionv1.SubscriptionStatus_SUBSCRIPTION_STATUS_ACTIVE,
+		subscriptionv1.SubscriptionStatus_SUBSCRIPTION_STATUS_ENDING, subscriptionv1.SubscriptionStatus_SUBSCRIPTION_STATUS_PAST_DUE:
+	default:
+		return false
+	}
+	if from := s.GetSuspendedFrom(); from != nil && !at.now.Before(from.AsTime()) {
+		return false
+	}
+	return !isPaused(s.GetPause(), at.today)
+}
+
+// isPaused reports whether a day is in a pause, which can be without end.
+func isPaused(p *subscriptionv1.Pause, today time.Time) bool {
+	first, resumes := dayIn(p.GetFirstDay()), dayIn(p.GetResumesOn())
+	return first != nil && !first.After(today) && (resumes == nil || resumes.After(today))
 }
 
 // appendSubscription adds a subscription if it entitles the customer at a time.
-func appendSubscription(held []holding, s *subscriptionv1.Subscription, customer id.Customer, now time.Time) []holding {
-	switch s.GetStatus() {
-	case subscriptionv1.SubscriptionStatus_SUBSCRIPTION_STATUS_TRIALING, subscriptionv1.SubscriptionStatus_SUBSCRIPTION_STATUS_ACTIVE,
-		subscriptionv1.SubscriptionStatus_SUBSCRIPTION_STATUS_ENDING:
-	case subscriptionv1.SubscriptionStatus_SUBSCRIPTION_STATUS_PAST_DUE:
-		if from := s.GetSuspendedFrom(); from != nil && !now.Before(from.AsTime()) {
-			return held
-		}
-	default:
+func appendSubscription(held []holding, s *subscriptionv1.Subscription, customer id.Customer, at moment) []holding {
+	if !inGoodStanding(s, at) {
 		return held
 	}
 	subscription, err1 := id.Parse[id.Subscription](s.GetId())
@@ -200,7 +235,7 @@ func appendSubscription(held []holding, s *subscriptionv1.Subscription, customer
 			h.collections = append(h.collections, collection)
 		}
 	}
-	return append(held, h)
+	return appendCurrent(held, h, at.today)
 }
 
 // fewEvents is the number of events up to which each is looked up by itself.
@@ -229,7 +264,7 @@ func (c *Clients) listBookings(ctx context.Context, company id.Company, customer
 		for _, r := range res.GetRegistrations() {
 			held = appendBooking(held, r, customer)
 		}
-		return len(res.GetRegistrations()), res.GetNextPageToken(), rpc.OwnError("booking", err)
+		return len(held), res.GetNextPageToken(), rpc.OwnError("booking", err)
 	})
 	return held, err
 }

@@ -49,6 +49,9 @@ type holding struct {
 	lastDay     *time.Time      // nil: without end
 }
 
+// holds reports whether a holding has not ended on a day.
+func (h holding) holds(today time.Time) bool { return h.lastDay == nil || !h.lastDay.Before(today) }
+
 // Reason is why a customer can play an item.
 type Reason struct {
 	Kind        byte
@@ -93,13 +96,13 @@ func decide(item id.MediaItem, collections []id.Collection, customer id.Customer
 			best = longer(best, &Reason{Kind: reasonGiven, Entitlement: r.ID, LastDay: r.LastDay})
 		}
 		for _, h := range held {
-			if r.isOf(h) {
+			if r.isOf(h) && h.holds(today) {
 				best = longer(best, &Reason{Kind: h.kind, ID: h.id, Entitlement: r.ID, LastDay: earlier(r.LastDay, h.lastDay)})
 			}
 		}
 	}
 	for _, h := range held {
-		if slices.ContainsFunc(collections, func(c id.Collection) bool { return slices.Contains(h.collections, c) }) {
+		if h.holds(today) && slices.ContainsFunc(collections, func(c id.Collection) bool { return slices.Contains(h.collections, c) }) {
 			best = longer(best, &Reason{Kind: h.kind, ID: h.id, LastDay: h.lastDay})
 		}
 	}

@@ -36,9 +36,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 11
 	i := w.item(video, w.collection().GetId())
 	u := w.newUpload(i.GetId(), content)
 	w.putAll(u, content)
-	if err := w.server.beginJoin(t.Context(), w.company, mustID[id.MediaItem](t, i.GetId()), mustID[id.Upload](t, u.GetId())); err != nil {
-		t.Fatal(err)
-	}
+	w.beginJoin(u)
 	c, _ := w.claim(w.server)
 	if err := w.server.joinParts(t.Context(), c); err != nil {
 		t.Fatal(err)

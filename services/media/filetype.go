@@ -3,6 +3,7 @@ package media
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"image"
 	_ "image/jpeg" // registers the decoder of dimensions
 	_ "image/png"
@@ -158,9 +159,29 @@ func isMPEGAudio(head []byte) bool {
 // isImage reports whether a type is that of an image.
 func isImage(t string) bool { return strings.HasPrefix(t, "image/") }
 
-// checkDimensions refuses an image that is damaged or has too many pixels. It decodes the header only.
+// keptError keeps the error with which a reader failed.
+type keptError struct {
+	io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (k *keptError) Read(p []byte) (int, error) {
+	n, err := k.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		k.err = err
+	}
+	return n, err
+}
+
+// checkDimensions refuses an image that is damaged or has too many pixels. It decodes the header only. If r
+// fails, it returns the error of r, which says nothing about the image.
 func checkDimensions(r io.Reader) error {
-	c, _, err := image.DecodeConfig(r)
+	in := &keptError{Reader: r}
+	c, _, err := image.DecodeConfig(in)
+	if in.err != nil {
+		return in.err
+	}
 	if err != nil || c.Width < 1 || c.Height < 1 {
 		return fault.Refuse(ReasonTypeNotSupported, "the image is damaged")
 	}

@@ -19,8 +19,8 @@ import (
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("PUT "+uploadPath+"{token}/{part}", s.serve(uploadPath+"{token}/{part}", s.servePart))
-	mux.HandleFunc("GET "+playPath+"{token}", s.serve(playPath+"{token}", s.servePlay))
-	mux.HandleFunc("GET "+coverPath+"{token}", s.serve(coverPath+"{token}", s.serveCover))
+	mux.HandleFunc("GET "+playPath+"{token}", s.serve(playPath+"{token}", withoutBody(s.servePlay)))
+	mux.HandleFunc("GET "+coverPath+"{token}", s.serve(coverPath+"{token}", withoutBody(s.serveCover)))
 	mux.HandleFunc("OPTIONS /", s.serve("none", servePreflight))
 	mux.HandleFunc("/", s.serve("none", func(_ http.ResponseWriter, r *http.Request) error {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPut {
@@ -63,11 +63,35 @@ func (s *Server) serve(route string, handle func(w http.ResponseWriter, r *http.
 		rec := &recorder{ResponseWriter: w}
 		setHeaders(w.Header())
 		s.allowWrites(rec) // the deadline of an earlier request on the connection can be over
-		if err := handle(rec, r); err != nil {
+		err := handle(rec, r)
+		s.endBody(rec, r)
+		if err != nil {
 			s.fail(rec, r, err)
 		}
 		s.allowWrites(rec)
 		s.metrics.observe(route, rec.status(), rec.sent, s.now().Sub(began))
+	}
+}
+
+// withoutBody refuses a request for a file that has a body. A deadline for the body would also end the
+// response.
+func withoutBody(handle func(w http.ResponseWriter, r *http.Request) error) func(w http.ResponseWriter, r *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.ContentLength != 0 {
+			return refuse(http.StatusBadRequest, fault.ReasonInvalidParameter, "send the request without a body")
+		}
+		return handle(w, r)
+	}
+}
+
+// unreadTime is how long the server waits for the rest of a body that the handler has not read.
+const unreadTime = 5 * time.Second
+
+// endBody bounds the time in which the rest of a body can arrive. Otherwise a sender without a valid link
+// could hold a connection without limit. The server sets another deadline for the next request.
+func (s *Server) endBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(min(unreadTime, s.settings.Stalled)))
 	}
 }
 

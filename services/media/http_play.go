@@ -100,9 +100,9 @@ func (s *Server) tenantOf(ctx context.Context, company id.Company, kept tenancy.
 func (s *Server) stillHeld(ctx context.Context, company tenant, link play) ([]holding, error) {
 	switch link.reason.Kind {
 	case reasonPass:
-		return s.clients.heldPass(ctx, link.company, link.customer, link.reason.ID)
+		return s.clients.heldPass(ctx, link.company, link.customer, link.reason.ID, s.today(company))
 	case reasonSubscription:
-		return s.clients.heldSubscription(ctx, link.company, link.customer, link.reason.ID, s.clock(company))
+		return s.clients.heldSubscription(ctx, link.company, link.customer, link.reason.ID, s.moment(company))
 	case reasonBooking:
 		return s.clients.heldBooking(ctx, link.company, link.customer, link.reason.ID)
 	}

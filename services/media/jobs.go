@@ -3,8 +3,10 @@ package media
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/service"
 )
 
@@ -60,22 +62,25 @@ func (s *Server) removeOnce(ctx context.Context) error {
 	var faults []error
 	for {
 		now, lease := s.now(), s.newID()
-		keys, err := s.store.claimRemovals(ctx, lease, now, now.Add(removalLease), atOnce)
+		due, err := s.store.claimRemovals(ctx, lease, now, now.Add(removalLease), atOnce)
 		if err != nil {
 			return errors.Join(append(faults, err)...)
 		}
-		var removed []string
-		for _, key := range keys {
-			if err := s.bucket.remove(ctx, key); err != nil {
+		var removed []removal
+		for _, r := range due {
+			if r.Named {
+				continue
+			}
+			if err := s.bucket.remove(ctx, r.Key); err != nil {
 				faults = append(faults, err)
 				continue
 			}
-			removed = append(removed, key)
+			removed = append(removed, r)
 		}
 		if err := s.store.finishRemovals(ctx, lease, removed); err != nil {
 			return errors.Join(append(faults, err)...)
 		}
-		if len(keys) < atOnce {
+		if len(due) < atOnce {
 			break
 		}
 	}
@@ -85,10 +90,10 @@ func (s *Server) removeOnce(ctx context.Context) error {
 	return errors.Join(append(faults, err)...)
 }
 
-// The sweep removes nothing if more objects than both of these have no row: then a database is probably
-// empty or restored, or the bucket is that of another installation.
+// The sweep removes nothing if more objects than both of these have no row: then a database was probably
+// restored.
 const (
-	sweepObjects = 100
+	sweepObjects = 10
 	sweepPercent = 10
 )
 
@@ -96,25 +101,20 @@ const (
 var errTooManyUnnamed = errors.New("too many objects in the bucket have no row: the sweep removed nothing")
 
 // sweepOnce has the old objects removed that no row names. They are removed after MEDIA_REMOVAL_DELAY, and
-// only if no row names them then.
+// only if no row names them then. It ignores objects of companies that the database does not have, because
+// they can belong to another installation.
 func (s *Server) sweepOnce(ctx context.Context) error {
 	total, unnamed := 0, candidates{}
 	before := s.now().Add(-orphanAge)
 	err := s.bucket.list(ctx, "", func(page []stored) error {
-		var c candidates
-		for _, o := range page {
-			company, object, ok := parseKey(o.key)
-			if !ok {
-				continue
-			}
-			total++
-			if o.written.Before(before) {
-				c.add(candidate{o.key, company, object})
-			}
+		objects, old, err := s.ownObjects(ctx, page, before)
+		if err != nil {
+			return err
 		}
-		found, err := s.store.unnamed(ctx, c)
+		total += objects
+		found, err := s.store.unnamed(ctx, old)
 		if err == nil {
-			unnamed.addOnly(c, found)
+			unnamed.addOnly(old, found)
 		}
 		return err
 	})
@@ -129,6 +129,32 @@ func (s *Server) sweepOnce(ctx context.Context) error {
 	}
 	s.metrics.stopped.Set(0)
 	return s.removeLater(ctx, unnamed, s.now().Add(s.settings.RemovalDelay))
+}
+
+// ownObjects returns the number of objects in a page of the bucket whose companies the database has, and
+// those of them that were written before a time.
+func (s *Server) ownObjects(ctx context.Context, page []stored, before time.Time) (total int, old candidates, err error) {
+	var companies []id.Company
+	for _, o := range page {
+		if company, _, ok := parseKey(o.key); ok && !slices.Contains(companies, company) {
+			companies = append(companies, company)
+		}
+	}
+	known, err := s.store.knownCompanies(ctx, companies)
+	if err != nil {
+		return 0, old, err
+	}
+	for _, o := range page {
+		company, object, ok := parseKey(o.key)
+		if !ok || !known[company] {
+			continue
+		}
+		total++
+		if o.written.Before(before) {
+			old.add(candidate{o.key, company, object})
+		}
+	}
+	return total, old, nil
 }
 
 // removeLater has objects removed at a time, in several commits.

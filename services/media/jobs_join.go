@@ -194,8 +194,12 @@ func (s *Server) joinParts(ctx context.Context, c join) error {
 	if isImage(contentType) {
 		r := s.bucket.reader(ctx, objectKey(c.company, u.Item, c.object), u.Size)
 		defer r.Close()
-		if refused := fault.From(checkDimensions(r)); refused != nil {
+		err := checkDimensions(r)
+		if errors.As(err, &refused) {
 			return s.failJoin(ctx, c, refused)
+		}
+		if err != nil {
+			return err // another attempt follows
 		}
 	}
 	return s.finishJoin(ctx, c, u, File{ID: c.object, Name: u.FileName, Type: contentType, Size: u.Size, SHA256: o.digest()})

@@ -27,10 +27,18 @@ func (w *world) begun(content []byte) *mediav1.Upload {
 	w.stopJoins()
 	u := w.newUpload(w.item(video).GetId(), content)
 	w.putAll(u, content)
-	if err := w.server.beginJoin(w.t.Context(), w.company, mustID[id.MediaItem](w.t, u.GetItemId()), mustID[id.Upload](w.t, u.GetId())); err != nil {
+	w.beginJoin(u)
+	return u
+}
+
+// beginJoin requests the completion of an upload, and does not wait for it.
+func (w *world) beginJoin(u *mediav1.Upload) {
+	w.t.Helper()
+	req := &mediav1.CompleteUploadRequest{ItemId: u.GetItemId(), UploadId: u.GetId()}
+	_, err := w.server.beginJoinOnce(w.t.Context(), w.company, mustID[id.MediaItem](w.t, u.GetItemId()), mustID[id.Upload](w.t, u.GetId()), req, nil)
+	if err != nil {
 		w.t.Fatal(err)
 	}
-	return u
 }
 
 // claim claims the next join, as the process of s does.
@@ -178,6 +186,9 @@ func TestDeletedItem(t *testing.T) { // invariant 8
 func TestRestoredDatabase(t *testing.T) { // invariant 2
 	w := start(t)
 	i := w.video(mp4(5000))
+	if err := w.server.removeOnce(t.Context()); err != nil { // its part
+		t.Fatal(err)
+	}
 	key := w.objects()[0]
 	company, object, _ := parseKey(key)
 	c := candidates{}
@@ -185,8 +196,18 @@ func TestRestoredDatabase(t *testing.T) { // invariant 2
 	if err := w.server.store.addRemovals(t.Context(), c, w.clock.now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.server.removeOnce(t.Context()); err != nil || len(w.objects()) != 1 || w.count(`select count(*) from removed_objects`) != 0 {
-		t.Errorf("the file of %s was removed: %v", i.GetId(), err)
+	gone := make([]string, atOnce) // more than one batch
+	for n := range gone {
+		gone[n] = w.orphan(w.company)
+		_, object, _ := parseKey(gone[n])
+		due := candidates{}
+		due.add(candidate{gone[n], company, object})
+		if err := w.server.store.addRemovals(t.Context(), due, w.clock.now().Add(-time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.server.removeOnce(t.Context()); err != nil || !slices.Equal(w.objects(), []string{key}) || w.count(`select count(*) from removed_objects`) != 0 {
+		t.Errorf("the file of %s was removed, or another one was not: %v", i.GetId(), err)
 	}
 }
 
@@ -241,6 +262,9 @@ func TestSweep(t *testing.T) { // invariant 2
 	}
 	named := w.objects()
 	orphan := w.orphan(w.company)
+	for range sweepObjects + 1 { // of another installation
+		named = append(named, w.orphan(id.New[id.Company]()))
+	}
 	foreign := []string{"probe", "backup/of/something.txt", "a/b/c"}
 	for _, key := range foreign {
 		if err := w.server.bucket.WriteAll(t.Context(), key, []byte("x"), nil); err != nil {
@@ -281,6 +305,7 @@ func TestSweep(t *testing.T) { // invariant 2
 
 func TestSweepStops(t *testing.T) {
 	w := start(t)
+	w.setClock(0) // the database has the company
 	for range sweepObjects {
 		w.orphan(w.company)
 	}

@@ -28,6 +28,7 @@ func (w *world) record(item, customer string, position int32, completed bool) (*
 func TestProgress(t *testing.T) {
 	w := start(t)
 	i, customer := w.video(mp4(2000)), w.others.customer()
+	e := w.entitle(&mediav1.CreateEntitlementRequest{ItemId: i.GetId(), CustomerId: customer})
 	t.Run("keeps the position and the furthest completion", func(t *testing.T) {
 		for _, step := range []struct {
 			position        int32
@@ -45,6 +46,7 @@ func TestProgress(t *testing.T) {
 	})
 	t.Run("publishes the completion once, also under concurrency", func(t *testing.T) {
 		another := w.others.customer()
+		w.entitle(&mediav1.CreateEntitlementRequest{ItemId: i.GetId(), CustomerId: another})
 		var all sync.WaitGroup
 		for n := range 8 {
 			all.Go(func() {
@@ -69,6 +71,13 @@ func TestProgress(t *testing.T) {
 		_, err = w.record(i.GetId(), id.New[id.Customer]().String(), 1, false)
 		wantMissing(t, err)
 	})
+	t.Run("refuses a customer who cannot play the item", func(t *testing.T) {
+		must[*mediav1.DeleteEntitlementResponse](t)(w.client.DeleteEntitlement(w.ctx(), &mediav1.DeleteEntitlementRequest{Id: e.GetId()}))
+		for _, completed := range []bool{false, true} {
+			_, err := w.record(i.GetId(), customer, 7, completed)
+			wantReason(t, err, ReasonNotEntitled)
+		}
+	})
 }
 
 // confirm calls ConfirmCustomerDeletion as the customer service does.
@@ -82,6 +91,7 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 10
 	i := w.video(mp4(2000))
 	t.Run("refuses progress and entitlements afterwards, and can be repeated", func(t *testing.T) {
 		customer := w.others.customer()
+		w.entitle(&mediav1.CreateEntitlementRequest{ItemId: i.GetId(), CustomerId: customer})
 		if _, err := w.record(i.GetId(), customer, 1, false); err != nil {
 			t.Fatal(err)
 		}
@@ -105,6 +115,7 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 10
 	})
 	t.Run("trusts only the customer service about a deletion", func(t *testing.T) {
 		customer := w.others.customer()
+		w.entitle(&mediav1.CreateEntitlementRequest{ItemId: i.GetId(), CustomerId: customer})
 		if err := w.confirm(customer); !fault.Is(err, fault.Invalid) {
 			t.Errorf("got %v", err)
 		}
@@ -120,6 +131,7 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 10
 func TestDeletionWaits(t *testing.T) { // invariant 10
 	w := start(t)
 	i, customer := w.video(mp4(2000)), w.others.customer()
+	w.entitle(&mediav1.CreateEntitlementRequest{ItemId: i.GetId(), CustomerId: customer})
 	if _, err := w.record(i.GetId(), customer, 1, false); err != nil {
 		t.Fatal(err)
 	}

@@ -1,17 +1,24 @@
 package media
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
 func TestDetect(t *testing.T) {
@@ -114,6 +121,8 @@ func TestDecide(t *testing.T) { // invariant 6
 		"another collection":                   {[]Entitlement{{Collection: collection, Customer: customer}}, nil, []id.Collection{id.New[id.Collection]()}, 0, nil},
 		"a pass":                               {[]Entitlement{{Item: item, PassType: passType}}, []holding{pass}, nil, reasonPass, on(20)},
 		"a pass, and an earlier last day":      {[]Entitlement{{Item: item, PassType: passType, LastDay: on(15)}}, []holding{pass}, nil, reasonPass, on(15)},
+		"a pass that ended yesterday":          {[]Entitlement{{Item: item, PassType: passType}}, []holding{{kind: reasonPass, id: id.NewUUID(), of: passType.UUID(), lastDay: on(9)}}, nil, 0, nil},
+		"a plan that ended yesterday":          {nil, []holding{{kind: reasonSubscription, collections: []id.Collection{collection}, lastDay: on(9)}}, []id.Collection{collection}, 0, nil},
 		"a pass of another type":               {[]Entitlement{{Item: item, PassType: id.New[id.PassType]()}}, []holding{pass}, nil, 0, nil},
 		"a pass whose type has a plan's UUID":  {[]Entitlement{{Item: item, Plan: id.Plan(passType)}}, []holding{pass}, nil, 0, nil},
 		"a plan that includes the collection":  {nil, []holding{subscription}, []id.Collection{collection}, reasonSubscription, nil},
@@ -289,6 +298,100 @@ func TestFaultsOfHTTP(t *testing.T) {
 	} {
 		if got := statusOf(tt.err).status; got != tt.want {
 			t.Errorf("%s: got %d", name, got)
+		}
+	}
+}
+
+func TestCheckDimensions(t *testing.T) { // invariant 5
+	t.Parallel()
+	broken := errors.New("the bucket does not respond")
+	for name, tt := range map[string]struct {
+		in   io.Reader
+		want string
+	}{
+		"an image":                    {bytes.NewReader(pngOf(100, 100)), ""},
+		"an image that is too large":  {bytes.NewReader(pngOf(10_000, 10_000)), ReasonFileTooLarge},
+		"an image that is cut off":    {bytes.NewReader(pngOf(100, 100)[:12]), ReasonTypeNotSupported},
+		"a bucket that fails at once": {iotest.ErrReader(broken), fault.ReasonInternal},
+		"a bucket that fails midway":  {io.MultiReader(bytes.NewReader(pngOf(100, 100)[:12]), iotest.ErrReader(broken)), fault.ReasonInternal},
+	} {
+		err := checkDimensions(tt.in)
+		if got := reason(err); got != tt.want || (tt.want == fault.ReasonInternal) != errors.Is(err, broken) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestAppendPass(t *testing.T) { // invariant 6
+	t.Parallel()
+	today := time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)
+	customer := id.New[id.Customer]()
+	exhausted, active := passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE
+	for name, tt := range map[string]struct {
+		status      passv1.CustomerPassStatus
+		first, last string
+		want        int
+	}{
+		"exhausted before its first day": {exhausted, "2026-03-11", "2026-04-11", 0},
+		"exhausted on its first day":     {exhausted, "2026-03-10", "2026-04-10", 1},
+		"active on its last day":         {active, "2026-02-10", "2026-03-10", 1},
+		"exhausted after its last day":   {exhausted, "2026-02-09", "2026-03-09", 0},
+	} {
+		p := &passv1.CustomerPass{
+			Id: id.New[id.CustomerPass]().String(), PassTypeId: id.New[id.PassType]().String(), CustomerId: customer.String(),
+			Status: tt.status, StartDate: tt.first, ExpiryDate: tt.last,
+		}
+		if held := appendPass(nil, p, customer, today); len(held) != tt.want {
+			t.Errorf("%s: got %v", name, held)
+		}
+	}
+}
+
+func TestAppendSubscription(t *testing.T) { // invariant 6
+	t.Parallel()
+	at := moment{now: time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC), today: time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)}
+	customer := id.New[id.Customer]()
+	for name, tt := range map[string]struct {
+		change func(s *subscriptionv1.Subscription)
+		want   int
+	}{
+		"active":                          {func(*subscriptionv1.Subscription) {}, 1},
+		"a pause from tomorrow":           {func(s *subscriptionv1.Subscription) { s.Pause = &subscriptionv1.Pause{FirstDay: "2026-03-11"} }, 1},
+		"a pause from today, without end": {func(s *subscriptionv1.Subscription) { s.Pause = &subscriptionv1.Pause{FirstDay: "2026-03-10"} }, 0},
+		"a pause until today": {func(s *subscriptionv1.Subscription) {
+			s.Pause = &subscriptionv1.Pause{FirstDay: "2026-03-01", ResumesOn: "2026-03-11"}
+		}, 0},
+		"a pause that is over": {func(s *subscriptionv1.Subscription) {
+			s.Pause = &subscriptionv1.Pause{FirstDay: "2026-03-01", ResumesOn: "2026-03-10"}
+		}, 1},
+		"suspended now":            {func(s *subscriptionv1.Subscription) { s.SuspendedFrom = timestamppb.New(at.now) }, 0},
+		"suspended a moment later": {func(s *subscriptionv1.Subscription) { s.SuspendedFrom = timestamppb.New(at.now.Add(time.Second)) }, 1},
+		"until today":              {func(s *subscriptionv1.Subscription) { s.LastDay = "2026-03-10" }, 1},
+		"until yesterday":          {func(s *subscriptionv1.Subscription) { s.LastDay = "2026-03-09" }, 0},
+	} {
+		s := &subscriptionv1.Subscription{
+			Id: id.New[id.Subscription]().String(), PlanId: id.New[id.Plan]().String(), CustomerId: customer.String(),
+			Status: subscriptionv1.SubscriptionStatus_SUBSCRIPTION_STATUS_ACTIVE,
+		}
+		tt.change(s)
+		if held := appendSubscription(nil, s, customer, at); len(held) != tt.want {
+			t.Errorf("%s: got %v", name, held)
+		}
+	}
+}
+
+func TestHoldingPages(t *testing.T) {
+	t.Parallel()
+	for held, want := range map[int]string{0: "", maxHeld: "", maxHeld + 1: ReasonTooManyHoldings} {
+		calls := 0
+		err := pages(func(string) (int, string, error) {
+			if calls++; calls > 100 { // many pages of passes that have ended
+				return held, "", nil
+			}
+			return 0, "next", nil
+		})
+		if reason(err) != want || calls != 101 {
+			t.Errorf("%d current ones: got %v after %d pages", held, err, calls)
 		}
 	}
 }

@@ -112,6 +112,15 @@ func (s *Server) clock(company tenant) time.Time { return pg.Instant(company.Now
 // today returns the current day at a company.
 func (s *Server) today(company tenant) time.Time { return dayOf(s.clock(company), company.zone) }
 
+// moment is a time of a company, and its day there.
+type moment struct{ now, today time.Time }
+
+// moment returns the current time and day of a company.
+func (s *Server) moment(company tenant) moment {
+	now := s.clock(company)
+	return moment{now: now, today: dayOf(now, company.zone)}
+}
+
 // shown returns the message of an item with the address of its cover.
 func (s *Server) shown(company tenant, i Item) *mediav1.MediaItem {
 	out := itemMessage(i)

@@ -25,9 +25,9 @@ func (s *Server) reason(ctx context.Context, company tenant, customer id.Custome
 		look   func() ([]holding, error)
 	}{
 		{true, func() ([]holding, error) { return nil, nil }}, // given
-		{n.passes, func() ([]holding, error) { return s.clients.heldPasses(ctx, company.ID, customer) }},
+		{n.passes, func() ([]holding, error) { return s.clients.heldPasses(ctx, company.ID, customer, today) }},
 		{n.subscriptions, func() ([]holding, error) {
-			return s.clients.heldSubscriptions(ctx, company.ID, customer, s.clock(company))
+			return s.clients.heldSubscriptions(ctx, company.ID, customer, s.moment(company))
 		}},
 		{n.bookings, func() ([]holding, error) {
 			return s.clients.heldBookings(ctx, company.ID, customer, eventsOf(p.rules))
@@ -127,12 +127,12 @@ func (s *Server) held(ctx context.Context, company tenant, customer id.Customer)
 		return nil, err
 	}
 	if n.passes {
-		if held, err = s.clients.heldPasses(ctx, company.ID, customer); err != nil {
+		if held, err = s.clients.heldPasses(ctx, company.ID, customer, s.today(company)); err != nil {
 			return nil, err
 		}
 	}
 	if n.subscriptions {
-		more, err := s.clients.heldSubscriptions(ctx, company.ID, customer, s.clock(company))
+		more, err := s.clients.heldSubscriptions(ctx, company.ID, customer, s.moment(company))
 		if err != nil {
 			return nil, err
 		}
@@ -218,7 +218,7 @@ func errNotEntitled() *fault.Error {
 	return fault.Refuse(ReasonNotEntitled, "the customer has nothing that includes this item")
 }
 
-// RecordProgress implements MediaService.
+// RecordProgress implements MediaService. As for a playback link, the customer needs a reason to play the item.
 func (s *Server) RecordProgress(ctx context.Context, req *mediav1.RecordProgressRequest) (*mediav1.RecordProgressResponse, error) {
 	company, err := s.tenant(ctx)
 	if err != nil {
@@ -235,6 +235,13 @@ func (s *Server) RecordProgress(ctx context.Context, req *mediav1.RecordProgress
 	}
 	if err != nil {
 		return nil, err
+	}
+	r, err := s.reason(ctx, company, customer, p)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, errNotEntitled()
 	}
 	resp := &mediav1.RecordProgressResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {

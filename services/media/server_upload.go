@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -21,7 +23,7 @@ func (s *Server) shownUpload(company id.Company, u Upload) *mediav1.Upload {
 	return uploadMessage(u, s.links.parts(partLink{company: company, upload: u.ID, expires: u.ExpiresAt}))
 }
 
-// CreateUpload implements MediaService.
+// CreateUpload implements MediaService. The response is stored without the address of parts.
 func (s *Server) CreateUpload(ctx context.Context, req *mediav1.CreateUploadRequest) (*mediav1.CreateUploadResponse, error) {
 	company, err := s.tenant(ctx)
 	if err != nil {
@@ -42,7 +44,7 @@ func (s *Server) CreateUpload(ctx context.Context, req *mediav1.CreateUploadRequ
 	now := pg.Instant(s.now())
 	u.ID, u.Item, u.ExpiresAt = id.Upload(s.newID()), item, now.Add(uploadLasts).Truncate(time.Second)
 	resp := &mediav1.CreateUploadResponse{}
-	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+	resp, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		open, err := countOpen(ctx, tx, company.ID, item, now)
 		if err != nil {
 			return err
@@ -51,9 +53,23 @@ func (s *Server) CreateUpload(ctx context.Context, req *mediav1.CreateUploadRequ
 			return fault.Refuse(ReasonTooManyUploads, "at most "+strconv.Itoa(s.settings.MaxUploads)+" uploads can be open; complete or cancel one")
 		}
 		addUpload(tx, company.ID, u, now)
-		resp.Upload = s.shownUpload(company.ID, u)
+		resp.Upload = uploadMessage(u, "") // the address of parts is a credential, and stored responses are not secret
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, s.addPartURL(company.ID, resp.GetUpload())
+}
+
+// addPartURL sets the address of parts in the message of an upload. A replay gets the same address.
+func (s *Server) addPartURL(company id.Company, u *mediav1.Upload) error {
+	upload, err := id.Parse[id.Upload](u.GetId())
+	if err != nil {
+		return err
+	}
+	u.PartUrl = s.links.parts(partLink{company: company, upload: upload, expires: u.GetExpiresAt().AsTime()})
+	return nil
 }
 
 // uploadIn reads the company, the item and the upload that a request names.
@@ -101,8 +117,13 @@ func (s *Server) CompleteUpload(ctx context.Context, req *mediav1.CompleteUpload
 	}
 	ended, forget := s.joins.watch(upload)
 	defer forget()
-	if err := s.beginJoin(ctx, company.ID, item, upload); err != nil {
+	stored := &mediav1.CompleteUploadResponse{}
+	replayed, err := s.beginJoinOnce(ctx, company.ID, item, upload, req, stored)
+	if err != nil {
 		return nil, err
+	}
+	if replayed {
+		return stored, nil
 	}
 	s.joins.wake()
 	wait := time.NewTimer(joinTime(ctx))
@@ -116,29 +137,39 @@ func (s *Server) CompleteUpload(ctx context.Context, req *mediav1.CompleteUpload
 	return s.completed(ctx, company, item, upload, req)
 }
 
-// beginJoin has the parts of an open upload joined. It does nothing if that was requested before.
-func (s *Server) beginJoin(ctx context.Context, company id.Company, item id.MediaItem, upload id.Upload) error {
-	return s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		u, err := s.store.lockUpload(ctx, tx, company, upload)
-		if err != nil {
+// beginJoinOnce has the parts of an upload joined, unless the response to the Idempotency-Key is stored
+// already. It refuses a key that was used for another request.
+func (s *Server) beginJoinOnce(ctx context.Context, company id.Company, item id.MediaItem, upload id.Upload, req, stored proto.Message) (replayed bool, err error) {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		if replayed, err = idem.Seen(ctx, tx, req, stored); err != nil || replayed {
 			return err
 		}
-		switch {
-		case u.Item != item:
-			return fault.Missing("upload")
-		case u.Status == uploadComplete:
-			s.joins.ended(upload)
-			return nil
-		case u.Status == uploadCompleting:
-			return nil
-		}
-		if err := u.requireComplete(s.now()); err != nil {
-			return err
-		}
-		u.Status = uploadCompleting
-		setUpload(tx, company, u, s.now())
-		return nil
+		return s.beginJoin(ctx, tx, company, item, upload)
 	})
+	return replayed, err
+}
+
+// beginJoin has the parts of an open upload joined. It does nothing if that was requested before.
+func (s *Server) beginJoin(ctx context.Context, tx *pg.Tx, company id.Company, item id.MediaItem, upload id.Upload) error {
+	u, err := s.store.lockUpload(ctx, tx, company, upload)
+	if err != nil {
+		return err
+	}
+	switch {
+	case u.Item != item:
+		return fault.Missing("upload")
+	case u.Status == uploadComplete:
+		s.joins.ended(upload)
+		return nil
+	case u.Status == uploadCompleting:
+		return nil
+	}
+	if err := u.requireComplete(s.now()); err != nil {
+		return err
+	}
+	u.Status = uploadCompleting
+	setUpload(tx, company, u, s.now())
+	return nil
 }
 
 // completed returns the response of CompleteUpload.

@@ -37,15 +37,22 @@ const (
 		or exists (select from upload_parts p where p.company_id = r.company_id and p.object_id = r.object_id)
 		or exists (select from uploads u where u.company_id = r.company_id and u.object_id = r.object_id))`
 
-	// A row of an object that has a name again is deleted: the database was restored.
-	keepNamedSQL = `delete from removed_objects r where r.due_at <= $1 and ` + named
+	// The row of an object that has a name again is deleted, because the database was restored.
+	claimRemovalsSQL = `with r as (select company_id, key, object_id from removed_objects
+				where due_at <= $1 and (leased_until is null or leased_until <= $1)
+				order by due_at limit $4 for no key update skip locked),
+			judged as (select r.company_id, r.key, ` + named + ` as named from r),
+			kept as (delete from removed_objects d using judged j
+				where j.named and d.company_id = j.company_id and d.key = j.key returning d.company_id, d.key),
+			claimed as (update removed_objects d set lease = $2, leased_until = $3 from judged j
+				where not j.named and d.company_id = j.company_id and d.key = j.key returning d.company_id, d.key)
+		select company_id, key, true as named from kept union all select company_id, key, false from claimed`
 
-	claimRemovalsSQL = `update removed_objects d set lease = $2, leased_until = $3 from (
-			select r.company_id, r.key from removed_objects r where r.due_at <= $1 and (r.leased_until is null or r.leased_until <= $1)
-				and not ` + named + ` order by r.due_at limit $4 for no key update skip locked) due
-		where d.company_id = due.company_id and d.key = due.key returning d.key`
+	finishRemovalsSQL = `delete from removed_objects d using unnest($2::uuid[], $3::text[]) n(company_id, key)
+		where d.company_id = n.company_id and d.key = n.key and d.lease = $1`
 
-	finishRemovalsSQL = `delete from removed_objects where lease = $1 and key = any($2)`
+	knownCompaniesSQL = `select company_id from companies where company_id = any($1)
+		union select company_id from media_totals where company_id = any($1)`
 
 	// unnamedSQL finds the objects that no row names and that are not among those to remove.
 	unnamedSQL = `select r.key from unnest($1::text[], $2::uuid[], $3::uuid[]) r(key, company_id, object_id)
@@ -70,20 +77,40 @@ func deleteItem(tx *pg.Tx, company id.Company, i Item, entitlements int, now, fi
 		addTotals(company, totals{items: -1, entitlements: -int64(entitlements)}))
 }
 
-// claimRemovals leases objects of all companies that are due to be removed, and that no row names.
-func (s *store) claimRemovals(ctx context.Context, lease id.UUID, now, until time.Time, most int) (keys []string, err error) {
+// removal is an object that is due to be removed.
+type removal struct {
+	Company id.Company `db:"company_id"`
+	Key     string     `db:"key"`
+	Named   bool       `db:"named"` // a row names the object again, so it stays
+}
+
+// claimRemovals leases objects of all companies that are due to be removed. It leases none that a row names.
+func (s *store) claimRemovals(ctx context.Context, lease id.UUID, now, until time.Time, most int) (due []removal, err error) {
 	err = s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		return tx.Pipeline(ctx, pg.Query{SQL: keepNamedSQL, Args: []any{now}},
-			pg.Query{SQL: claimRemovalsSQL, Args: []any{now, lease, until, most}, Scan: pg.Collect(&keys)})
+		return tx.Pipeline(ctx, pg.Query{SQL: claimRemovalsSQL, Args: []any{now, lease, until, most}, Scan: pg.Collect(&due)})
 	})
-	return keys, err
+	return due, err
 }
 
 // finishRemovals deletes the rows of objects that were removed, unless the lease was lost.
-func (s *store) finishRemovals(ctx context.Context, lease id.UUID, keys []string) error {
+func (s *store) finishRemovals(ctx context.Context, lease id.UUID, removed []removal) error {
+	companies, keys := make([]id.Company, len(removed)), make([]string, len(removed))
+	for n, r := range removed {
+		companies[n], keys[n] = r.Company, r.Key
+	}
 	return s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		return tx.Pipeline(ctx, pg.Query{SQL: finishRemovalsSQL, Args: []any{lease, keys}})
+		return tx.Pipeline(ctx, pg.Query{SQL: finishRemovalsSQL, Args: []any{lease, companies, keys}})
 	})
+}
+
+// knownCompanies returns which companies the database has.
+func (s *store) knownCompanies(ctx context.Context, companies []id.Company) (map[id.Company]bool, error) {
+	found, err := pg.Rows[id.Company](ctx, s.DB, pg.AllCompanies(), knownCompaniesSQL, companies)
+	known := make(map[id.Company]bool, len(found))
+	for _, company := range found {
+		known[company] = true
+	}
+	return known, err
 }
 
 // candidates are objects of the bucket, as columns.

@@ -14,8 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"reservation.dev/devkit/testkit"
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/rpc"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 )
 
@@ -195,4 +199,64 @@ func (w *world) eventuallyComplete(u *mediav1.Upload) *mediav1.MediaItem {
 		return err
 	})
 	return item
+}
+
+func TestReusedCompletion(t *testing.T) {
+	w := start(t)
+	content := mp4(2000)
+	first, second := w.newUpload(w.item(video).GetId(), content), w.newUpload(w.item(video).GetId(), content)
+	w.putAll(first, content)
+	w.putAll(second, content)
+	ctx := rpc.WithIdempotencyKey(w.ctx(), "complete-1")
+	complete := func(u *mediav1.Upload) (*mediav1.CompleteUploadResponse, error) {
+		return w.client.CompleteUpload(ctx, &mediav1.CompleteUploadRequest{ItemId: u.GetItemId(), UploadId: u.GetId()})
+	}
+	done := must[*mediav1.CompleteUploadResponse](t)(complete(first))
+	_, err := complete(second)
+	wantReason(t, err, fault.ReasonIdempotencyKeyReused)
+	if n := w.count(`select count(*) from uploads where status = 'open'`); n != 1 {
+		t.Errorf("%d uploads are open after the refusal", n)
+	}
+	if again := must[*mediav1.CompleteUploadResponse](t)(complete(first)); !proto.Equal(again, done) {
+		t.Errorf("got %v, and then %v", done, again)
+	}
+}
+
+func TestUnreadBody(t *testing.T) { // invariant 13
+	w := start(t, func(s *Settings) { s.Stalled = 300 * time.Millisecond })
+	content := mp4(2000)
+	_, _, url := w.given(content)
+	play := strings.TrimPrefix(url, w.settings.PublicURL)
+	for name, tt := range map[string]struct{ head, want string }{
+		"a part without a valid link":   {"PUT /upload/x/1", "HTTP/1.1 404"},
+		"a method that is not accepted": {"POST /x", "HTTP/1.1 405"},
+		"a valid link to play":          {"GET " + play, "HTTP/1.1 400"},
+	} {
+		for _, length := range []string{"Content-Length: 1000", "Transfer-Encoding: chunked"} {
+			c := w.raw(tt.head + " HTTP/1.1\r\nHost: x\r\n" + length + "\r\n\r\n")
+			_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+			text, err := io.ReadAll(c)
+			if err != nil || !strings.HasPrefix(string(text), tt.want) {
+				t.Errorf("%s, %s: got %q, %v", name, length, text, err)
+			}
+		}
+	}
+}
+
+func TestRepeatedUpload(t *testing.T) {
+	w := start(t)
+	ctx := rpc.WithIdempotencyKey(w.ctx(), "upload-1")
+	req := &mediav1.CreateUploadRequest{ItemId: w.item(video).GetId(), FileName: "a.mp4", ContentType: "video/mp4", Size: 100}
+	first := must[*mediav1.CreateUploadResponse](t)(w.client.CreateUpload(ctx, req)).GetUpload()
+	again := must[*mediav1.CreateUploadResponse](t)(w.client.CreateUpload(ctx, req)).GetUpload()
+	if first.GetPartUrl() == "" || !proto.Equal(first, again) {
+		t.Errorf("got %v, and then %v", first, again)
+	}
+	if n := w.count(`select count(*) from idempotency_keys where key = 'upload-1'`); n != 1 {
+		t.Fatalf("%d responses are stored", n)
+	}
+	_, token := tokenOf(first.GetPartUrl())
+	if n := w.count(`select count(*) from idempotency_keys where position(convert_to($1, 'UTF8') in response) > 0`, token); n != 0 {
+		t.Error("the stored response has the address of parts")
+	}
 }

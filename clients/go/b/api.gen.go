@@ -8135,6 +8135,7 @@ type ClientInterface interface {
 	//
 	// Records where the customer stopped, and whether the customer has reached the end, and returns the
 	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+	// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -8147,6 +8148,7 @@ type ClientInterface interface {
 	//
 	// Records where the customer stopped, and whether the customer has reached the end, and returns the
 	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+	// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -11237,6 +11239,7 @@ func (c *Client) CreatePlaybackLink(ctx context.Context, id MediaID, params *Cre
 //
 // Records where the customer stopped, and whether the customer has reached the end, and returns the
 // progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item.
 //
 // Takes any type of body and a specified content type.
 //
@@ -11259,6 +11262,7 @@ func (c *Client) RecordProgressWithBody(ctx context.Context, id MediaID, params 
 //
 // Records where the customer stopped, and whether the customer has reached the end, and returns the
 // progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -23937,6 +23941,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Records where the customer stopped, and whether the customer has reached the end, and returns the
 	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+	// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -23949,6 +23954,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Records where the customer stopped, and whether the customer has reached the end, and returns the
 	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+	// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -31905,6 +31911,7 @@ func (c *ClientWithResponses) CreatePlaybackLinkWithResponse(ctx context.Context
 //
 // Records where the customer stopped, and whether the customer has reached the end, and returns the
 // progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -31923,6 +31930,7 @@ func (c *ClientWithResponses) RecordProgressWithBodyWithResponse(ctx context.Con
 //
 // Records where the customer stopped, and whether the customer has reached the end, and returns the
 // progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -3294,6 +3294,7 @@ class Operations(Client):
 
         Records where the customer stopped, and whether the customer has reached the end, and returns the
         progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+        The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item.
         """
         return self._call("PUT", "/media/{}/progress", (media_id,), MediaProgress, idempotency_key=idempotency_key, body=body)
 

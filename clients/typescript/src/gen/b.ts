@@ -1884,6 +1884,7 @@ export interface paths {
          *
          *     Records where the customer stopped, and whether the customer has reached the end, and returns the
          *     progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+         *     The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item.
          */
         put: operations["recordProgress"];
         post?: never;

@@ -109,7 +109,9 @@ type MediaServiceClient interface {
 	// play the item until then.
 	// Refusals: MEDIA_NOT_ENTITLED, MEDIA_NOT_READY.
 	CreatePlaybackLink(ctx context.Context, in *CreatePlaybackLinkRequest, opts ...grpc.CallOption) (*CreatePlaybackLinkResponse, error)
-	// RecordProgress records how far a customer has watched an item. The furthest completion stays.
+	// RecordProgress records how far a customer has watched an item. Only a customer who can play the item
+	// has progress. The furthest completion stays.
+	// Refusals: MEDIA_NOT_ENTITLED.
 	RecordProgress(ctx context.Context, in *RecordProgressRequest, opts ...grpc.CallOption) (*RecordProgressResponse, error)
 	// VerifyMedia compares stored totals with the rows, and the files in the bucket with the rows. It sends
 	// each difference as one message; the last message has checked set.
@@ -425,7 +427,9 @@ type MediaServiceServer interface {
 	// play the item until then.
 	// Refusals: MEDIA_NOT_ENTITLED, MEDIA_NOT_READY.
 	CreatePlaybackLink(context.Context, *CreatePlaybackLinkRequest) (*CreatePlaybackLinkResponse, error)
-	// RecordProgress records how far a customer has watched an item. The furthest completion stays.
+	// RecordProgress records how far a customer has watched an item. Only a customer who can play the item
+	// has progress. The furthest completion stays.
+	// Refusals: MEDIA_NOT_ENTITLED.
 	RecordProgress(context.Context, *RecordProgressRequest) (*RecordProgressResponse, error)
 	// VerifyMedia compares stored totals with the rows, and the files in the bucket with the rows. It sends
 	// each difference as one message; the last message has checked set.
