@@ -67,8 +67,8 @@
 //     database.
 //  16. After ConfirmCustomerDeletion has returned, no replica commits a subscription for the customer, and
 //     the customer's subscriptions have ended. Their amounts due are cancelled.
-//  17. The subscriptions, periods and payments of an erased customer stay, without any free text. Free
-//     text that arrives after the erasure is not stored.
+//  17. The subscriptions, periods and payments of an erased customer stay, without any free text and
+//     without the reference of an import. Free text that arrives after the erasure is not stored.
 //  18. A company sees only its own data. An identifier of another company gets the same response as one
 //     that does not exist.
 //  19. For a company in test mode, its test clock decides every date and time, except retries. A test clock
