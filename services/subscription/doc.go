@@ -40,8 +40,8 @@
 //     time at which the job ran. Nobody becomes past due for a time in which nothing could be recorded.
 //  5. The credits of each period are granted once, in the order of the periods, even if either service is
 //     killed or restored to an earlier moment. A period stores what the pass service has granted for its
-//     number. After a restore of the pass database, RestoreCustomerPasses or the next renewal sends what it
-//     lost.
+//     number. If that was for a lost period with another first day, VerifySubscriptions reports it. After a
+//     restore of the pass database, RestoreCustomerPasses or the next renewal sends what it lost.
 //  6. A subscription that is past due begins no period. When everything due is paid or waived, the period
 //     that contains that day begins; periods in between never existed: they cost nothing and grant
 //     nothing.

@@ -103,7 +103,11 @@ func (s *Server) syncPass(ctx context.Context, company tenant, subscription id.S
 		default:
 			return err
 		}
-		next, err := s.store.confirmPass(ctx, company.ID, sent, passStateOf(resp), s.newID(), s.now())
+		got, err := passStateOf(resp)
+		if err != nil {
+			return err
+		}
+		next, err := s.store.confirmPass(ctx, company.ID, sent, got, s.newID(), s.now())
 		if err != nil || next == passConfirmed {
 			return err
 		}
@@ -116,12 +120,18 @@ func (s *Server) syncPass(ctx context.Context, company tenant, subscription id.S
 }
 
 // passStateOf converts the answer of the pass service.
-func passStateOf(resp *passv1.SyncSubscriptionPassResponse) passState {
+func passStateOf(resp *passv1.SyncSubscriptionPassResponse) (passState, error) {
 	got := passState{version: resp.GetVersion(), stateID: resp.GetStateId(), lastPeriod: resp.GetLastPeriod()}
 	for _, g := range resp.GetGrants() {
-		got.grants = append(got.grants, grant{period: g.GetPeriod(), granted: g.GetGranted(), carriedOver: g.GetCarriedOver(), expired: g.GetExpired()})
+		day, err := time.Parse(time.DateOnly, g.GetFirstDay())
+		if err != nil {
+			return got, fmt.Errorf("grant of period %d: %w", g.GetPeriod(), err)
+		}
+		got.grants = append(got.grants, grant{
+			period: g.GetPeriod(), granted: g.GetGranted(), carriedOver: g.GetCarriedOver(), expired: g.GetExpired(), firstDay: day,
+		})
 	}
-	return got
+	return got, nil
 }
 
 // afterLast returns the period after the last one that the pass service has. The fault is that of GRANT_MISSING.
@@ -170,10 +180,11 @@ func passRequest(n passToSync, zone *time.Location) (*passv1.SyncSubscriptionPas
 	return req, nil
 }
 
-// purchaseOf returns the payment for a pass, which is that of the first period; nil if the period is free.
+// purchaseOf returns the payment for a pass, which is that of the first period; nil if the period is free or has no
+// bookings.
 func purchaseOf(first model.Period) *passv1.PassPurchase {
 	switch {
-	case first.Price == 0:
+	case first.Price == 0 || first.Bookings == model.BookingsNone:
 		return nil
 	case first.PaymentStatus == model.PaymentPaid:
 		return &passv1.PassPurchase{

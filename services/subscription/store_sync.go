@@ -49,10 +49,12 @@ const (
 
 	lockStateSQL = `select version, state_id, periods from subscriptions where company_id = $1 and id = $2 for no key update`
 
-	confirmGrantsSQL = `update periods p set granted = true, credits_granted = n.granted, credits_carried_over = n.carried_over, credits_expired = n.expired
-		from unnest($3::integer[], $4::integer[], $5::integer[], $6::integer[]) n(number, granted, carried_over, expired)
+	confirmGrantsSQL = `update periods p set granted = true, credits_granted = n.granted, credits_carried_over = n.carried_over,
+			credits_expired = n.expired, granted_first_day = n.first_day
+		from unnest($3::integer[], $4::integer[], $5::integer[], $6::integer[], $7::date[]) n(number, granted, carried_over, expired, first_day)
 		where p.company_id = $1 and p.subscription_id = $2 and p.number = n.number
-			and (not p.granted or (p.credits_granted, p.credits_carried_over, p.credits_expired) is distinct from (n.granted, n.carried_over, n.expired))`
+			and (not p.granted or (p.credits_granted, p.credits_carried_over, p.credits_expired, p.granted_first_day)
+				is distinct from (n.granted, n.carried_over, n.expired, n.first_day))`
 
 	anyNotGrantedSQL = `select exists (select from periods where company_id = $1 and subscription_id = $2 and not granted)`
 
@@ -161,6 +163,7 @@ type grant struct {
 	subscription                  id.Subscription
 	period                        int32
 	granted, carriedOver, expired int32
+	firstDay                      time.Time // of the period for which it was granted
 }
 
 // confirmPass stores the answer of the pass service to a state. If the answer shows that this database was
@@ -205,10 +208,12 @@ func (s *store) confirmPass(ctx context.Context, company id.Company, sent passTo
 func grantsQuery(company id.Company, subscription id.Subscription, grants []grant) pg.Query {
 	n := len(grants)
 	numbers, granted, carried, expired := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
+	days := make([]time.Time, n)
 	for i, g := range grants {
+		days[i] = g.firstDay
 		numbers[i], granted[i], carried[i], expired[i] = g.period, g.granted, g.carriedOver, g.expired
 	}
-	return pg.Query{SQL: confirmGrantsSQL, Args: []any{company, subscription, numbers, granted, carried, expired}}
+	return pg.Query{SQL: confirmGrantsSQL, Args: []any{company, subscription, numbers, granted, carried, expired, days}}
 }
 
 // passRefused stores that the pass service has refused a state permanently, because the customer is deleted.
