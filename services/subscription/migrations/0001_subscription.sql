@@ -157,6 +157,7 @@ create index subscriptions_created on subscriptions (company_id, created_at, id)
 create index subscriptions_updated on subscriptions (company_id, updated_at, id);
 create index subscriptions_of_customer on subscriptions (company_id, customer_id, created_at, id);
 create index subscriptions_of_plan on subscriptions (company_id, plan_id, created_at, id);
+create index subscriptions_of_next_plan on subscriptions (company_id, next_plan_id) where next_plan_id is not null;
 create index subscriptions_by_status on subscriptions (company_id, status, created_at, id);
 create index subscriptions_payment_due on subscriptions (company_id, created_at, id) where amount_due > 0;
 
