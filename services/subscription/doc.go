@@ -36,8 +36,9 @@
 //     begins at the start of its first day in the company's zone, also if the clocks change.
 //  3. A renewal makes one period, in one commit with its price, its events and the need to grant its
 //     credits. Repeating the job, or running several replicas of it, changes nothing.
-//  4. After an outage, the job begins every period that it missed, in order, and dunning counts from the
-//     time at which the job ran. Nobody becomes past due for a time in which nothing could be recorded.
+//  4. After an outage, the job begins every period that it missed, in order. The payment of a period that
+//     begins late becomes due when the job runs, and its dunning counts from then. A step of dunning whose
+//     time passed during the outage takes effect when the job runs again.
 //  5. The credits of each period are granted once, in the order of the periods, even if either service is
 //     killed or restored to an earlier moment. A period stores what the pass service has granted for its
 //     number. If that was for a lost period with another first day, VerifySubscriptions reports it. After a

@@ -63,11 +63,11 @@ func (s *Server) syncDuePasses(ctx context.Context) error {
 		if err != nil {
 			return 0, err
 		}
-		return len(due), s.forEach(ctx, due, func(ctx context.Context, company tenant, subscription id.Subscription) error {
+		return len(due), forEach(ctx, s, due, work[id.Subscription]{do: func(ctx context.Context, company tenant, subscription id.Subscription) error {
 			ctx, cancel := context.WithTimeout(ctx, syncTime)
 			defer cancel()
 			return s.syncPass(ctx, company, subscription)
-		})
+		}})
 	})
 }
 
@@ -222,29 +222,32 @@ func (s *Server) syncPlanNow(ctx context.Context, company tenant, p planRow) {
 	}
 }
 
-// syncDuePlans sends the pass types that are not confirmed.
+// syncDuePlans sends the pass types that are not confirmed. Companies take turns.
 func (s *Server) syncDuePlans(ctx context.Context) error {
-	due, err := s.store.claimPlans(ctx, s.now(), syncBatch)
+	return repeat(func() (int, error) {
+		due, err := s.store.claimPlans(ctx, s.now(), syncOfCompany, syncBatch)
+		if err != nil {
+			return 0, err
+		}
+		return len(due), forEach(ctx, s, due, work[id.Plan]{do: s.syncPlanOnce})
+	})
+}
+
+// syncPlanOnce reads a plan and sends its pass type.
+func (s *Server) syncPlanOnce(ctx context.Context, company tenant, plan id.Plan) (err error) {
+	// This runs in its own goroutine, so no interceptor recovers a panic.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, syncTime)
+	defer cancel()
+	p, err := s.store.plan(ctx, company.ID, plan)
 	if err != nil {
 		return err
 	}
-	var failed error
-	for _, one := range due {
-		p, err := s.store.plan(ctx, one.Company, one.ID)
-		if err == nil {
-			err = s.syncPlanOnce(ctx, one.Company, p)
-		}
-		if err != nil {
-			failed = err // the last one; each is sent again
-		}
-	}
-	return failed
-}
-
-func (s *Server) syncPlanOnce(ctx context.Context, company id.Company, p planRow) error {
-	ctx, cancel := context.WithTimeout(ctx, syncTime)
-	defer cancel()
-	return s.syncPlan(ctx, company, p)
+	return s.syncPlan(ctx, company.ID, p)
 }
 
 func (s *Server) syncPlan(ctx context.Context, company id.Company, p planRow) error {

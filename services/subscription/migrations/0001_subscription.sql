@@ -6,8 +6,13 @@ create table companies (
     timezone             text not null,
     currency             text not null,
     clock_offset_seconds bigint not null default 0,
-    version              bigint not null
+    version              bigint not null,
+    -- The zone in which the next steps of the company's subscriptions are planned.
+    planned_zone         text
 );
+
+-- Finds companies that have changed their zone.
+create index companies_moved on companies (company_id) where planned_zone is distinct from timezone;
 
 -- Customers for whom the service has acted, and customers that it knows to be
 -- deleted. A commit that starts a subscription locks the customer's row.
