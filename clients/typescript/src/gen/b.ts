@@ -4439,6 +4439,8 @@ export interface components {
             pausedDays: number;
             /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
             unusedValue: number;
+            /** @description Whether the credits of the period are in the pass. Until then, the numbers of credits are 0. */
+            granted: boolean;
         };
         /** @description A recorded payment of a period. */
         SubscriptionPayment: {
@@ -5751,7 +5753,8 @@ export interface components {
                  *         "creditsCarriedOver": 4,
                  *         "creditsExpired": 3,
                  *         "pausedDays": 0,
-                 *         "unusedValue": 0
+                 *         "unusedValue": 0,
+                 *         "granted": true
                  *       },
                  *       "renewsOn": "2026-04-08",
                  *       "lastDay": null,
@@ -10561,7 +10564,8 @@ export interface operations {
                      *             "creditsCarriedOver": 4,
                      *             "creditsExpired": 3,
                      *             "pausedDays": 0,
-                     *             "unusedValue": 0
+                     *             "unusedValue": 0,
+                     *             "granted": true
                      *           },
                      *           "renewsOn": "2026-04-08",
                      *           "lastDay": null,
@@ -10676,7 +10680,8 @@ export interface operations {
                      *         "creditsCarriedOver": 4,
                      *         "creditsExpired": 3,
                      *         "pausedDays": 0,
-                     *         "unusedValue": 0
+                     *         "unusedValue": 0,
+                     *         "granted": true
                      *       },
                      *       "renewsOn": "2026-04-08",
                      *       "lastDay": null,
@@ -10797,7 +10802,8 @@ export interface operations {
                      *           "creditsCarriedOver": 4,
                      *           "creditsExpired": 3,
                      *           "pausedDays": 0,
-                     *           "unusedValue": 0
+                     *           "unusedValue": 0,
+                     *           "granted": true
                      *         }
                      *       ],
                      *       "total": 1,
