@@ -51,7 +51,7 @@ func period(p *subscriptionv1.Period, c clock) *edgeav1.SubscriptionPeriod {
 		Number: p.GetNumber(), PlanId: p.GetPlanId(), FirstDay: p.GetFirstDay(), LastDay: p.GetLastDay(), Trial: p.GetTrial(), Base100Price: p.GetPrice(),
 		Currency: p.GetCurrency(), Base100CreditApplied: p.GetCreditApplied(), Base100AmountDue: p.GetAmountDue(),
 		PaymentStatus: enum.Name(p.GetPaymentStatus()), DueAt: c.optional(p.GetDueAt()), CreditsGranted: p.GetCreditsGranted(),
-		CreditsCarriedOver: p.GetCreditsCarriedOver(), CreditsExpired: p.GetCreditsExpired(), PausedDays: p.GetPausedDays(),
+		CreditsCarriedOver: p.GetCreditsCarriedOver(), CreditsExpired: p.GetCreditsExpired(), PausedDays: p.GetPausedDays(), Granted: p.GetGranted(),
 	}
 	if paid := p.GetPayment(); paid != nil {
 		out.Payment = &edgeav1.SubscriptionPayment{Method: paid.GetMethod(), Base100Amount: paid.GetAmount(), PaidAt: c.local(paid.GetPaidAt())}

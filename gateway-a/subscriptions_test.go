@@ -57,7 +57,7 @@ func TestSubscriptions(t *testing.T) {
 	}
 	active.CurrentPeriod = &subscriptionv1.Period{
 		Number: 2, PlanId: active.GetPlanId(), FirstDay: "2026-03-08", LastDay: "2026-04-07", Price: 6400, Currency: "GBP", CreditApplied: 150,
-		PaymentStatus: subscriptionv1.PaymentStatus_PAYMENT_STATUS_PAID, DueAt: at(t, "2026-03-08T00:00:00Z"), CreditsGranted: 8, CreditsCarriedOver: 4, CreditsExpired: 3, PausedDays: 2,
+		PaymentStatus: subscriptionv1.PaymentStatus_PAYMENT_STATUS_PAID, DueAt: at(t, "2026-03-08T00:00:00Z"), CreditsGranted: 8, CreditsCarriedOver: 4, CreditsExpired: 3, PausedDays: 2, Granted: true,
 		Payment: &subscriptionv1.SubscriptionPayment{Method: "CARD", Reference: "secret-ref", Amount: &amount, PaidAt: at(t, "2026-07-01T12:00:00Z")},
 	}
 	ended := &subscriptionv1.Subscription{
@@ -78,11 +78,11 @@ func TestSubscriptions(t *testing.T) {
 	wantActive := start(active, "Eight Classes") + `"customer_pass_id":"` + active.GetCustomerPassId() + `","status":"active","base100price":6400,"currency":"GBP","interval":"month","interval_count":1,` +
 		`"bookings":"credits","credits":8,"max_rollover":4,"start_date":"2026-03-01","current_period":{"number":2,"plan_id":"` + active.GetPlanId() + `","first_day":"2026-03-08","last_day":"2026-04-07",` +
 		`"trial":false,"base100price":6400,"currency":"GBP","base100credit_applied":150,"base100amount_due":0,"payment_status":"paid","due_at":"2026-03-08T00:00:00",` +
-		`"payment":{"method":"CARD","base100amount":6400,"paid_at":"2026-07-01T13:00:00"},"credits_granted":8,"credits_carried_over":4,"credits_expired":3,"paused_days":2},"renews_on":"2026-04-08",` +
+		`"payment":{"method":"CARD","base100amount":6400,"paid_at":"2026-07-01T13:00:00"},"credits_granted":8,"credits_carried_over":4,"credits_expired":3,"paused_days":2,"granted":true},"renews_on":"2026-04-08",` +
 		`"base100amount_due":0,"base100account_credit":0,"base100refund_due":0,"base100refunded_amount":0,` + end
 	wantEnded := start(ended, "Films") + `"status":"ended","base100price":0,"currency":"GBP","interval":"week","interval_count":2,"bookings":"none","credits":0,"max_rollover":0,"start_date":"2026-03-01",` +
 		`"current_period":{"number":1,"plan_id":"` + active.GetPlanId() + `","first_day":"2026-03-01","last_day":"2026-04-07","trial":true,"base100price":0,"currency":"GBP","base100credit_applied":0,"base100amount_due":0,` +
-		`"payment_status":"not_due","credits_granted":0,"credits_carried_over":0,"credits_expired":0,"paused_days":0},"last_day":"2026-04-07","pause":{"first_day":"2026-03-20","reason":"Holiday"},` +
+		`"payment_status":"not_due","credits_granted":0,"credits_carried_over":0,"credits_expired":0,"paused_days":0,"granted":false},"last_day":"2026-04-07","pause":{"first_day":"2026-03-20","reason":"Holiday"},` +
 		`"plan_change":{"plan_id":"` + active.GetPlanId() + `","on":"2026-04-08"},"cancellation":{"reason":"","requested_at":"2026-07-01T13:00:00","at_period_end":true},"base100amount_due":1,` +
 		`"past_due_since":"2026-07-01T13:00:00","suspended_from":"2026-07-08T13:00:00","base100account_credit":2,"base100refund_due":3,"base100refunded_amount":4,"end_reason":"unpaid",` + end
 	list := "/customer/" + active.GetCustomerId() + "/subscriptions"

@@ -25,7 +25,7 @@ func aPlan() *subscriptionv1.Plan {
 func aPeriod() *subscriptionv1.Period {
 	return &subscriptionv1.Period{
 		Number: 2, PlanId: "plan_" + idOf, FirstDay: "2026-03-08", LastDay: "2026-04-07", Price: 6400, Currency: "GBP", CreditApplied: 150, AmountDue: 6250,
-		PaymentStatus: subscriptionv1.PaymentStatus_PAYMENT_STATUS_DUE, DueAt: at("2026-03-08T00:00:00Z"), CreditsGranted: 8, CreditsCarriedOver: 4, CreditsExpired: 3,
+		PaymentStatus: subscriptionv1.PaymentStatus_PAYMENT_STATUS_DUE, DueAt: at("2026-03-08T00:00:00Z"), CreditsGranted: 8, CreditsCarriedOver: 4, CreditsExpired: 3, Granted: true,
 	}
 }
 
@@ -97,7 +97,7 @@ func TestSubscriptionOperations(t *testing.T) {
 		{"GET", "/subscriptions?customerId=cust_x&planId=plan_x&status=past_due&paymentDue=true", "", 200,
 			[]string{`"subscriptions":[{"id":"sub_`, `"nextCursor":"next"`, `"currentPeriod":{"number":2,"planId":"plan_`, `"price":64,"currency":"GBP","creditApplied":1.5,"amountDue":62.5,"paymentStatus":"due"`, `"renewsOn":"2026-04-08","lastDay":null,"amountDue":62.5,"pastDueSince":null`,
 				`"renewsOn":null,"lastDay":"2026-04-07","pause":{"firstDay":"2026-07-20","resumesOn":"2026-08-10","reason":"Holiday"},"planChange":{"planId":"plan_`, `"on":"2026-04-08"},"cancellation":{"reason":"Moving","requestedAt":"2026-03-20T10:00:00Z","atPeriodEnd":true}`,
-				`"accountCredit":1,"refundDue":21.33,"refundedAmount":0.05,"endReason":"unpaid"`, `"payment":{"method":"CARD","reference":"pi_1","amount":62.5,"paidAt":"2026-03-09T10:00:00Z"}`, `"pausedDays":2,"unusedValue":9.99`},
+				`"accountCredit":1,"refundDue":21.33,"refundedAmount":0.05,"endReason":"unpaid"`, `"payment":{"method":"CARD","reference":"pi_1","amount":62.5,"paidAt":"2026-03-09T10:00:00Z"}`, `"granted":true`, `"pausedDays":2,"unusedValue":9.99`},
 			`customer_id:"cust_x" page_size:25 order:SUBSCRIPTION_ORDER_CREATED plan_id:"plan_x" status:SUBSCRIPTION_STATUS_PAST_DUE payment_due:true`},
 		{"GET", path, "", 200, nil, call},
 		{"POST", "/subscriptions", `{"customerId":"cust_x","planId":"plan_x","startDate":"2026-03-01","skipTrial":true,"payment":{"method":"CASH","reference":"r","amount":64}}`, 201, nil,

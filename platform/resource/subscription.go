@@ -46,7 +46,7 @@ func SubscriptionPeriod(p *subscriptionv1.Period) *edgebv1.SubscriptionPeriod {
 		Currency: p.GetCurrency(), CreditApplied: amount(p.GetCreditApplied()), AmountDue: amount(p.GetAmountDue()), PaymentStatus: enum.Name(p.GetPaymentStatus()),
 		DueAt: nullableTime(p.GetDueAt()), FailureReason: p.GetFailureReason(), FailedAttempts: p.GetFailedAttempts(),
 		CreditsGranted: p.GetCreditsGranted(), CreditsCarriedOver: p.GetCreditsCarriedOver(), CreditsExpired: p.GetCreditsExpired(),
-		PausedDays: p.GetPausedDays(), UnusedValue: amount(p.GetUnusedValue()),
+		PausedDays: p.GetPausedDays(), UnusedValue: amount(p.GetUnusedValue()), Granted: p.GetGranted(),
 	}
 	if paid := p.GetPayment(); paid != nil {
 		out.Payment = &edgebv1.SubscriptionPayment{

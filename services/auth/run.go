@@ -52,10 +52,7 @@ func Run(ctx context.Context, h *service.Host) error {
 		interval: cfg.Rotation, delay: cfg.Delay, now: time.Now, log: h.Log,
 	}
 	server := NewServer(kit.DB, kit.Outbox, keys, sessionTimes{idle: cfg.Idle, lifetime: cfg.Lifetime}, h.Log)
-	for _, to := range []struct{ part, addr string }{
-		{"customer", cfg.CustomerAddr}, {"booking", cfg.BookingAddr}, {"pass", cfg.PassAddr},
-		{"subscription", cfg.SubscriptionAddr}, {"media", cfg.MediaAddr}, {"webhook", cfg.WebhookAddr},
-	} {
+	for _, to := range dependents(cfg) {
 		conn, err := h.Dial(to.part, to.addr, rpc.DialOptions{})
 		if err != nil {
 			return err
@@ -114,4 +111,16 @@ func (s *Server) prepare(ctx context.Context, feed *identityFeed, b *bus.Bus, cr
 		return err
 	}
 	return s.reseal(ctx)
+}
+
+// dependent is a service that keeps data of companies.
+type dependent struct{ part, addr string }
+
+// dependents returns the services that keep data of companies, in the order in which they delete test data.
+// Subscription comes before pass, which it would send deleted passes to again.
+func dependents(cfg Config) []dependent {
+	return []dependent{
+		{"customer", cfg.CustomerAddr}, {"booking", cfg.BookingAddr}, {"subscription", cfg.SubscriptionAddr},
+		{"pass", cfg.PassAddr}, {"media", cfg.MediaAddr}, {"webhook", cfg.WebhookAddr},
+	}
 }

@@ -123,6 +123,7 @@ func newPurchase(req *passv1.PassPurchase, t PassType) (p CustomerPass, err erro
 		gross = *req.Gross
 		f.Range("purchase.gross", gross, 0, maxPrice)
 	}
+	f.OneOf("purchase.currency", t.Currency, money.Currencies())
 	f.Untrimmed("purchase.reference", req.GetReference(), 0, maxReference)
 	p.PaidGross, p.PaidCurrency, p.PaidMethod = &gross, &t.Currency, &method
 	if reference := req.GetReference(); reference != "" {

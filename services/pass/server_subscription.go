@@ -1,6 +1,7 @@
 package pass
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -107,7 +108,9 @@ func (s *Server) newSubscriptionPass(ctx context.Context, company tenant, in pas
 	if in.passType == nil {
 		return nil, fault.InvalidFields(fault.Field{Field: "pass_type", Rule: "required", Message: "is required to create the pass"})
 	}
-	p, err := newPurchase(req.GetPurchase(), *in.passType)
+	paid := *in.passType
+	paid.Currency = cmp.Or(req.GetPurchase().GetCurrency(), paid.Currency)
+	p, err := newPurchase(req.GetPurchase(), paid)
 	p.ID, p.CustomerID, p.PassTypeID, p.Title, p.Version = in.pass, in.customer, in.passType.ID, in.passType.Title, 1
 	return &p, err
 }

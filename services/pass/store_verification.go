@@ -46,6 +46,25 @@ const (
 		select customer_pass_id, coalesce(g.credits, 0)::bigint, coalesce(e.credits, 0)::bigint
 		from granted g full join explained e using (customer_pass_id, period)`
 
+	// begunSQL is each period with the balance before its first entry, which is null if it has no entries, and
+	// the credits that expired when it began. Nothing rolls over when unlimited uses begin or end.
+	begunSQL = `with begun as (select customer_pass_id, period, carried_over, expired, unlimited_uses,
+				lag(unlimited_uses, 1, false) over (partition by customer_pass_id order by period) as was_unlimited
+			from pass_grants where company_id = $1),
+		explained as (select customer_pass_id, period, (array_agg(balance - credits order by sequence))[1] as before,
+				coalesce(-sum(credits) filter (where kind = 'expired'), 0) as expired
+			from ledger_entries where company_id = $1 and kind in ('assigned', 'granted', 'expired') and period is not null
+			group by customer_pass_id, period)`
+
+	verifyExpiredSQL = begunSQL + ` select customer_pass_id, b.expired::bigint,
+			case when b.was_unlimited then 0 else coalesce(e.expired, 0) end::bigint
+		from begun b left join explained e using (customer_pass_id, period)`
+
+	// A period without entries granted and removed nothing, so that the ledger does not show what it carried over.
+	verifyCarriedOverSQL = begunSQL + ` select customer_pass_id, b.carried_over::bigint,
+			case when b.was_unlimited or b.unlimited_uses then 0 else coalesce(e.before - e.expired, b.carried_over) end::bigint
+		from begun b left join explained e using (customer_pass_id, period)`
+
 	verifyPeriodsSQL = `select p.id, coalesce(p.last_period, 0)::bigint,
 			(select count(*) from pass_grants g where g.company_id = p.company_id and g.customer_pass_id = p.id)
 		from customer_passes p where p.company_id = $1 and p.subscription_version is not null`
@@ -69,20 +88,21 @@ type comparison struct {
 func (s *store) verify(ctx context.Context, company id.Company, each func(comparison) error) error {
 	passID := func(u id.UUID) string { return id.CustomerPass(u).String() }
 	redemptionID := func(u id.UUID) string { return id.Transaction(u).String() }
-	if err := s.compare(ctx, company, verifyUsesSQL, "customer_pass.remaining_uses", passID, each); err != nil {
-		return err
-	}
-	if err := s.compare(ctx, company, verifyBalancesSQL, "ledger.balance", passID, each); err != nil {
-		return err
-	}
-	if err := s.compare(ctx, company, verifyRedemptionsSQL, "redemption.credits", redemptionID, each); err != nil {
-		return err
-	}
-	if err := s.compare(ctx, company, verifyGrantsSQL, "pass_grant.credits", passID, each); err != nil {
-		return err
-	}
-	if err := s.compare(ctx, company, verifyPeriodsSQL, "customer_pass.last_period", passID, each); err != nil {
-		return err
+	for _, n := range []struct {
+		what, sql string
+		text      func(id.UUID) string
+	}{
+		{"customer_pass.remaining_uses", verifyUsesSQL, passID},
+		{"ledger.balance", verifyBalancesSQL, passID},
+		{"redemption.credits", verifyRedemptionsSQL, redemptionID},
+		{"pass_grant.credits", verifyGrantsSQL, passID},
+		{"pass_grant.expired", verifyExpiredSQL, passID},
+		{"pass_grant.carried_over", verifyCarriedOverSQL, passID},
+		{"customer_pass.last_period", verifyPeriodsSQL, passID},
+	} {
+		if err := s.compare(ctx, company, n.sql, n.what, n.text, each); err != nil {
+			return err
+		}
 	}
 	return s.stream(ctx, company, verifyTotalsSQL, func(rows pgx.Rows) error {
 		types, passes := comparison{what: "pass_types.total"}, comparison{what: "customer_passes.total"}

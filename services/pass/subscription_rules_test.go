@@ -456,7 +456,7 @@ func TestVerifyFindsDifferencesOfGrants(t *testing.T) { // invariant 14
 	w.verify()
 	for sql, want := range map[string]string{
 		`update pass_grants set granted = 9 where period = 1`: "pass_grant.credits 9 8",
-		`update pass_grants set expired = 6 where period = 2`: "pass_grant.credits 2 3",
+		`update pass_grants set expired = 6 where period = 2`: "pass_grant.credits 2 3 pass_grant.expired 6 5",
 		`update customer_passes set last_period = 5`:          "customer_pass.last_period 5 4",
 		`delete from pass_grants where period = 4`:            "customer_pass.last_period 4 3 pass_grant.credits 0 -999991",
 		`update pass_types set plan_version = null`:           "pass_types.total 0 1",

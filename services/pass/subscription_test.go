@@ -217,9 +217,9 @@ func TestSubscriptionPassEvents(t *testing.T) { // invariants 2 and 14
 		}
 	}
 	s := w.subscribe()
-	s.req.Purchase = &passv1.PassPurchase{Gross: proto.Int64(5000), Method: "CARD", Reference: "pi_1"}
+	s.req.Purchase = &passv1.PassPurchase{Gross: proto.Int64(5000), Currency: "GBP", Method: "CARD", Reference: "pi_1"}
 	made := s.mustSend(credits(1, 8, 0)).GetCustomerPass()
-	if made.GetPurchase().GetGross() != 5000 || made.GetPurchase().GetReference() != "pi_1" || made.GetTotalUses() != 8 || made.GetVersion() != 1 ||
+	if made.GetPurchase().GetGross() != 5000 || made.GetPurchase().GetReference() != "pi_1" || made.GetPurchase().GetCurrency() != "GBP" || made.GetTotalUses() != 8 || made.GetVersion() != 1 ||
 		made.GetSubscriptionId() != s.req.GetSubscriptionId() || !made.GetNeverExpires() || made.GetTitle() != "Eight a month" {
 		t.Errorf("got %v", made)
 	}

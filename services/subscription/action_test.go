@@ -323,7 +323,7 @@ func TestSettings(t *testing.T) {
 		}
 		return res.GetSettings()
 	}
-	if n := get(); n.GetPastDueAfterDays() != 3 || n.GetGraceDays() != 7 || len(n.GetReminderDays()) != 3 || n.GetEndAfterDays() != 30 || n.GetVersion() != 0 {
+	if n := get(); n.GetPastDueAfterDays() != 3 || n.GetGraceDays() != 7 || len(n.GetReminderDays()) != 3 || n.GetEndAfterDays() != 30 || n.GetVersion() != 1 {
 		t.Errorf("the default is %v", n)
 	}
 	before := w.subscribe(w.plan(), unpaid)
@@ -334,8 +334,9 @@ func TestSettings(t *testing.T) {
 	if err := change(&subscriptionv1.SubscriptionSettings{PastDueAfterDays: 10}); err != nil {
 		t.Fatal(err)
 	}
+	wantReason(t, change(&subscriptionv1.SubscriptionSettings{PastDueAfterDays: 9, Version: 1}), fault.ReasonVersionMismatch) // of the default
 	n := get()
-	if n.GetPastDueAfterDays() != 10 || n.GetGraceDays() != 0 || len(n.GetReminderDays()) != 0 || n.EndAfterDays != nil || n.GetVersion() != 1 {
+	if n.GetPastDueAfterDays() != 10 || n.GetGraceDays() != 0 || len(n.GetReminderDays()) != 0 || n.EndAfterDays != nil || n.GetVersion() != 2 {
 		t.Errorf("got %v", n)
 	}
 	n.GraceDays = 1

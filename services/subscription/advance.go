@@ -41,18 +41,19 @@ func (s *Server) Advance(ctx context.Context, jobs *service.Jobs) error {
 	return jobs.WhenDue(ctx, jobsEvery, s.due,
 		service.Task{Name: "advance_subscriptions", Once: s.advanceDue},
 		service.Task{Name: "sync_passes", Once: s.syncDuePasses},
-		service.Task{Name: "sync_plans", Once: s.syncDuePlans})
+		service.Task{Name: "sync_plans", Once: s.syncDuePlans},
+		service.Task{Name: "plan_steps_of_moved_companies", Once: s.planMovedCompanies})
 }
 
 // due reports which of the tasks of Advance have something to do.
 func (s *Server) due(ctx context.Context) ([]bool, error) {
 	d, err := s.store.due(ctx, s.now())
-	return []bool{d.Steps, d.Passes, d.Plans}, err
+	return []bool{d.Steps, d.Passes, d.Plans, d.Moved}, err
 }
 
 // runOnce runs each task once.
 func (s *Server) runOnce(ctx context.Context) error {
-	return errors.Join(s.advanceDue(ctx), s.syncDuePasses(ctx), s.syncDuePlans(ctx))
+	return errors.Join(s.planMovedCompanies(ctx), s.advanceDue(ctx), s.syncDuePasses(ctx), s.syncDuePlans(ctx))
 }
 
 // advance makes the steps of a locked subscription that are due at now, up to limit.
@@ -74,15 +75,30 @@ func (s *Server) advance(ctx context.Context, tx *pg.Tx, company tenant, r recor
 	return steps, nil
 }
 
-// advanceDue moves due subscriptions of all companies, which take turns.
+// advanceDue moves due subscriptions of all companies, which take turns. It stops if it can move none, because other
+// transactions have locked them.
 func (s *Server) advanceDue(ctx context.Context) error {
 	return repeat(func() (int, error) {
 		due, err := s.store.dueSubscriptions(ctx, s.now(), advanceBatch)
 		if err != nil {
 			return 0, err
 		}
-		return len(due), s.forEach(ctx, due, s.advanceOne)
+		var moved atomic.Int64
+		advance := func(ctx context.Context, company tenant, subscription id.Subscription) error {
+			isMoved, err := s.advanceOne(ctx, company, subscription)
+			if isMoved {
+				moved.Add(1)
+			}
+			return err
+		}
+		err = forEach(ctx, s, due, work[id.Subscription]{do: advance, delay: s.delayCompany})
+		return int(moved.Load()), err
 	})
+}
+
+// delayCompany delays subscriptions of a company whose copy or zone cannot be read.
+func (s *Server) delayCompany(ctx context.Context, company id.Company, due []id.Subscription) error {
+	return s.store.delayAdvance(ctx, company, due, s.now())
 }
 
 // repeat calls once until it finds nothing to do, fails, or has run for runTime.
@@ -95,10 +111,16 @@ func repeat(once func() (int, error)) error {
 	return nil
 }
 
-// forEach calls do for each subscription, several at a time. One company has only a part of the calls, so that
-// slow ones do not delay other companies.
-func (s *Server) forEach(ctx context.Context, all []owned[id.Subscription], do func(context.Context, tenant, id.Subscription) error) error {
-	byCompany := map[id.Company][]id.Subscription{}
+// work is what a job does with rows of companies.
+type work[T any] struct {
+	do    func(context.Context, tenant, T) error
+	delay func(context.Context, id.Company, []T) error // if the company cannot be read; nil: a claim has delayed them
+}
+
+// forEach does the work for each row, several at a time. One company has only a part of the calls, so that slow ones
+// do not delay other companies.
+func forEach[T any](ctx context.Context, s *Server, all []owned[T], w work[T]) error {
+	byCompany := map[id.Company][]T{}
 	for _, one := range all {
 		byCompany[one.Company] = append(byCompany[one.Company], one.ID)
 	}
@@ -108,7 +130,7 @@ func (s *Server) forEach(ctx context.Context, all []owned[id.Subscription], do f
 	var wg sync.WaitGroup
 	for company, list := range byCompany {
 		wg.Go(func() {
-			err := s.forCompany(ctx, company, list, turns, do)
+			err := forCompany(ctx, s, company, list, turns, w)
 			mu.Lock()
 			defer mu.Unlock()
 			faults = append(faults, err)
@@ -118,13 +140,12 @@ func (s *Server) forEach(ctx context.Context, all []owned[id.Subscription], do f
 	return errors.Join(faults...)
 }
 
-// forCompany calls do for subscriptions of one company. When a service or the database is unavailable, it leaves
-// the rest to a later run.
-func (s *Server) forCompany(ctx context.Context, company id.Company, list []id.Subscription, turns chan struct{},
-	do func(context.Context, tenant, id.Subscription) error) error {
+// forCompany does the work for rows of one company. When a service or the database is unavailable, it leaves the
+// rest to a later run.
+func forCompany[T any](ctx context.Context, s *Server, company id.Company, list []T, turns chan struct{}, w work[T]) error {
 	t, err := s.tenantOf(ctx, company)
 	if err != nil {
-		return err
+		return leaveCompany(ctx, s, company, list, err, w)
 	}
 	faults := make([]error, len(list))
 	var isAway atomic.Bool
@@ -138,7 +159,7 @@ func (s *Server) forCompany(ctx context.Context, company id.Company, list []id.S
 		turns <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turns; <-own }()
-			if faults[i] = do(ctx, t, one); fault.Is(faults[i], fault.Unavailable) {
+			if faults[i] = w.do(ctx, t, one); fault.Is(faults[i], fault.Unavailable) {
 				isAway.Store(true)
 			}
 		})
@@ -147,22 +168,36 @@ func (s *Server) forCompany(ctx context.Context, company id.Company, list []id.S
 	return errors.Join(faults...)
 }
 
-// advanceOne makes the steps of a subscription that are due. If that fails, it is tried again later, so that
-// it does not stop the others.
-func (s *Server) advanceOne(ctx context.Context, company tenant, subscription id.Subscription) error {
-	made, err := s.makeSteps(ctx, company, subscription)
+// leaveCompany logs why a company cannot be read, and delays its rows, so that they do not stop other companies.
+func leaveCompany[T any](ctx context.Context, s *Server, company id.Company, list []T, err error, w work[T]) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	s.metrics.failures.Inc()
+	s.log.ErrorContext(ctx, "a company cannot be read", slog.String("company", company.String()), slog.String("error", err.Error()))
+	if w.delay == nil {
+		return nil
+	}
+	return w.delay(ctx, company, list)
+}
+
+// advanceOne makes the steps of a subscription that are due, and reports whether they are not due any more. If a
+// step fails, it is tried again later, so that it does not stop the others.
+func (s *Server) advanceOne(ctx context.Context, company tenant, subscription id.Subscription) (isMoved bool, err error) {
+	made, isMoved, err := s.makeSteps(ctx, company, subscription)
 	s.metrics.steps.Add(float64(made))
 	if err == nil || ctx.Err() != nil || fault.Is(err, fault.Unavailable) {
-		return err // the database is away: nothing is wrong with the subscription
+		return isMoved, err // the database is away: nothing is wrong with the subscription
 	}
 	s.metrics.failures.Inc()
 	s.log.ErrorContext(ctx, "the next step of a subscription failed", slog.String("company", company.ID.String()),
 		slog.String("subscription", subscription.String()), slog.String("error", err.Error()))
-	return s.store.delayAdvance(ctx, company.ID, subscription, s.clock(company))
+	return true, s.store.delayAdvance(ctx, company.ID, []id.Subscription{subscription}, s.now())
 }
 
-// makeSteps makes the due steps of a subscription in one commit, and returns their number.
-func (s *Server) makeSteps(ctx context.Context, company tenant, subscription id.Subscription) (made int, err error) {
+// makeSteps makes the due steps of a subscription in one commit, and returns their number. It moves nothing if
+// another process has moved or locked the subscription.
+func (s *Server) makeSteps(ctx context.Context, company tenant, subscription id.Subscription) (made int, isMoved bool, err error) {
 	// This runs in its own goroutine, so no interceptor recovers a panic.
 	defer func() {
 		if p := recover(); p != nil {
@@ -170,7 +205,7 @@ func (s *Server) makeSteps(ctx context.Context, company tenant, subscription id.
 		}
 	}()
 	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
-		made = 0
+		made, isMoved = 0, false
 		now := s.clock(company)
 		r, err := s.store.lockDue(ctx, tx, company.ID, subscription, now)
 		if fault.Is(err, fault.NotFound) {
@@ -179,6 +214,7 @@ func (s *Server) makeSteps(ctx context.Context, company tenant, subscription id.
 		if err != nil {
 			return err
 		}
+		isMoved = true
 		steps, err := s.advance(ctx, tx, company, r, now, stepsAtOnce)
 		if err != nil {
 			return err
@@ -190,7 +226,7 @@ func (s *Server) makeSteps(ctx context.Context, company tenant, subscription id.
 		return s.save(ctx, tx, company, r.Record, steps, saveRecord, nil)
 	})
 	if err != nil {
-		made = 0
+		made, isMoved = 0, false
 	}
-	return made, err
+	return made, isMoved, err
 }

@@ -36,12 +36,13 @@
 //     begins at the start of its first day in the company's zone, also if the clocks change.
 //  3. A renewal makes one period, in one commit with its price, its events and the need to grant its
 //     credits. Repeating the job, or running several replicas of it, changes nothing.
-//  4. After an outage, the job begins every period that it missed, in order, and dunning counts from the
-//     time at which the job ran. Nobody becomes past due for a time in which nothing could be recorded.
+//  4. After an outage, the job begins every period that it missed, in order. The payment of a period that
+//     begins late becomes due when the job runs, and its dunning counts from then. A step of dunning whose
+//     time passed during the outage takes effect when the job runs again.
 //  5. The credits of each period are granted once, in the order of the periods, even if either service is
 //     killed or restored to an earlier moment. A period stores what the pass service has granted for its
-//     number. After a restore of the pass database, RestoreCustomerPasses or the next renewal sends what it
-//     lost.
+//     number. If that was for a lost period with another first day, VerifySubscriptions reports it. After a
+//     restore of the pass database, RestoreCustomerPasses or the next renewal sends what it lost.
 //  6. A subscription that is past due begins no period. When everything due is paid or waived, the period
 //     that contains that day begins; periods in between never existed: they cost nothing and grant
 //     nothing.
@@ -67,8 +68,8 @@
 //     database.
 //  16. After ConfirmCustomerDeletion has returned, no replica commits a subscription for the customer, and
 //     the customer's subscriptions have ended. Their amounts due are cancelled.
-//  17. The subscriptions, periods and payments of an erased customer stay, without any free text. Free
-//     text that arrives after the erasure is not stored.
+//  17. The subscriptions, periods and payments of an erased customer stay, without any free text and
+//     without the reference of an import. Free text that arrives after the erasure is not stored.
 //  18. A company sees only its own data. An identifier of another company gets the same response as one
 //     that does not exist.
 //  19. For a company in test mode, its test clock decides every date and time, except retries. A test clock

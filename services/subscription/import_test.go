@@ -109,4 +109,8 @@ func TestImport(t *testing.T) { // invariant 21
 		t.Errorf("after the renewal: %v", got)
 	}
 	w.verify()
+	w.write(`update periods set credits_granted = 11 where company_id = $1 and subscription_id = (select id from subscriptions where reference = 'a-1') and number = 1`)
+	if found, _ := w.differences(); len(found) != 1 || found[0].GetWhat() != "period.grant" || found[0].GetComputed() != "[4 0 0]" {
+		t.Errorf("found %v", found)
+	}
 }

@@ -63,11 +63,11 @@ func (s *Server) syncDuePasses(ctx context.Context) error {
 		if err != nil {
 			return 0, err
 		}
-		return len(due), s.forEach(ctx, due, func(ctx context.Context, company tenant, subscription id.Subscription) error {
+		return len(due), forEach(ctx, s, due, work[id.Subscription]{do: func(ctx context.Context, company tenant, subscription id.Subscription) error {
 			ctx, cancel := context.WithTimeout(ctx, syncTime)
 			defer cancel()
 			return s.syncPass(ctx, company, subscription)
-		})
+		}})
 	})
 }
 
@@ -103,7 +103,11 @@ func (s *Server) syncPass(ctx context.Context, company tenant, subscription id.S
 		default:
 			return err
 		}
-		next, err := s.store.confirmPass(ctx, company.ID, sent, passStateOf(resp), s.newID(), s.now())
+		got, err := passStateOf(resp)
+		if err != nil {
+			return err
+		}
+		next, err := s.store.confirmPass(ctx, company.ID, sent, got, s.newID(), s.now())
 		if err != nil || next == passConfirmed {
 			return err
 		}
@@ -116,12 +120,18 @@ func (s *Server) syncPass(ctx context.Context, company tenant, subscription id.S
 }
 
 // passStateOf converts the answer of the pass service.
-func passStateOf(resp *passv1.SyncSubscriptionPassResponse) passState {
+func passStateOf(resp *passv1.SyncSubscriptionPassResponse) (passState, error) {
 	got := passState{version: resp.GetVersion(), stateID: resp.GetStateId(), lastPeriod: resp.GetLastPeriod()}
 	for _, g := range resp.GetGrants() {
-		got.grants = append(got.grants, grant{period: g.GetPeriod(), granted: g.GetGranted(), carriedOver: g.GetCarriedOver(), expired: g.GetExpired()})
+		day, err := time.Parse(time.DateOnly, g.GetFirstDay())
+		if err != nil {
+			return got, fmt.Errorf("grant of period %d: %w", g.GetPeriod(), err)
+		}
+		got.grants = append(got.grants, grant{
+			period: g.GetPeriod(), granted: g.GetGranted(), carriedOver: g.GetCarriedOver(), expired: g.GetExpired(), firstDay: day,
+		})
 	}
-	return got
+	return got, nil
 }
 
 // afterLast returns the period after the last one that the pass service has. The fault is that of GRANT_MISSING.
@@ -170,10 +180,11 @@ func passRequest(n passToSync, zone *time.Location) (*passv1.SyncSubscriptionPas
 	return req, nil
 }
 
-// purchaseOf returns the payment for a pass, which is that of the first period; nil if the period is free.
+// purchaseOf returns the payment for a pass, which is that of the first period; nil if the period is free or has no
+// bookings.
 func purchaseOf(first model.Period) *passv1.PassPurchase {
 	switch {
-	case first.Price == 0:
+	case first.Price == 0 || first.Bookings == model.BookingsNone:
 		return nil
 	case first.PaymentStatus == model.PaymentPaid:
 		return &passv1.PassPurchase{
@@ -211,29 +222,32 @@ func (s *Server) syncPlanNow(ctx context.Context, company tenant, p planRow) {
 	}
 }
 
-// syncDuePlans sends the pass types that are not confirmed.
+// syncDuePlans sends the pass types that are not confirmed. Companies take turns.
 func (s *Server) syncDuePlans(ctx context.Context) error {
-	due, err := s.store.claimPlans(ctx, s.now(), syncBatch)
+	return repeat(func() (int, error) {
+		due, err := s.store.claimPlans(ctx, s.now(), syncOfCompany, syncBatch)
+		if err != nil {
+			return 0, err
+		}
+		return len(due), forEach(ctx, s, due, work[id.Plan]{do: s.syncPlanOnce})
+	})
+}
+
+// syncPlanOnce reads a plan and sends its pass type.
+func (s *Server) syncPlanOnce(ctx context.Context, company tenant, plan id.Plan) (err error) {
+	// This runs in its own goroutine, so no interceptor recovers a panic.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, syncTime)
+	defer cancel()
+	p, err := s.store.plan(ctx, company.ID, plan)
 	if err != nil {
 		return err
 	}
-	var failed error
-	for _, one := range due {
-		p, err := s.store.plan(ctx, one.Company, one.ID)
-		if err == nil {
-			err = s.syncPlanOnce(ctx, one.Company, p)
-		}
-		if err != nil {
-			failed = err // the last one; each is sent again
-		}
-	}
-	return failed
-}
-
-func (s *Server) syncPlanOnce(ctx context.Context, company id.Company, p planRow) error {
-	ctx, cancel := context.WithTimeout(ctx, syncTime)
-	defer cancel()
-	return s.syncPlan(ctx, company, p)
+	return s.syncPlan(ctx, company.ID, p)
 }
 
 func (s *Server) syncPlan(ctx context.Context, company id.Company, p planRow) error {

@@ -166,7 +166,7 @@ func TestPassIsSynced(t *testing.T) { // invariants 3 and 5
 			t.Fatal(err)
 		}
 		w.wantPass(s.GetId(), 4)
-		if pass := w.passes.pass(s.GetId()); pass.balance != 10 || pass.typ != ten.GetId() {
+		if pass := w.passes.pass(s.GetId()); pass.balance != 10 || pass.typ != ten.GetId() || pass.purchase != nil {
 			t.Errorf("got %+v", pass)
 		}
 		if _, err := w.client.ChangePlan(w.ctx(), &subscriptionv1.ChangePlanRequest{Id: s.GetId(), PlanId: none.GetId()}); err != nil {
@@ -304,6 +304,23 @@ func TestOwnRestore(t *testing.T) { // invariant 5
 			t.Errorf("before %+v, after %+v", before, after)
 		}
 		w.verify()
+	})
+	t.Run("another period that gets the number of a lost one is reported", func(t *testing.T) {
+		w := openOwned(t)
+		s, other := w.subscribe(w.plan()), w.plan()
+		w.save()
+		w.renew(s.GetId(), 2)
+		w.putBack()
+		w.at(noonOf("2027-03-10"))
+		if _, err := w.client.ChangePlan(w.ctx(), &subscriptionv1.ChangePlanRequest{Id: s.GetId(), PlanId: other.GetId(), When: atOnce}); err != nil {
+			t.Fatal(err)
+		}
+		w.wantPass(s.GetId(), 2)
+		found, _ := w.differences()
+		if len(found) != 1 || found[0].GetWhat() != "period.grant" || found[0].GetId() != s.GetId()+"/2" ||
+			found[0].GetStored() != "of 2027-04-01" || found[0].GetComputed() != "of 2027-03-10" {
+			t.Errorf("found %v", found)
+		}
 	})
 	t.Run("another change with the same version applies", func(t *testing.T) {
 		w := openOwned(t)

@@ -153,10 +153,27 @@ func (s *Server) updatePlan(ctx context.Context, tx *pg.Tx, company tenant, plan
 	if err != nil || changed.Equal(before.Plan) {
 		return before, err
 	}
+	if changed.Currency != before.Currency {
+		if err := s.checkCurrency(ctx, tx, company, plan); err != nil {
+			return before, err
+		}
+	}
 	p := planRow{Plan: changed, HasPassType: before.HasPassType || changed.Bookings != model.BookingsNone}
 	p.Version++
 	p.UpdatedAt = s.clock(company)
 	savePlan(tx, company.ID, p, s.syncDue())
 	tx.AfterCommit(func() { s.syncPlanNow(ctx, company, p) })
 	return p, s.outbox.Append(ctx, tx, planUpdated(company.ID, planMessage(p)))
+}
+
+// checkCurrency refuses to change the currency of a plan while subscriptions are to change to it, because a
+// subscription keeps its currency.
+func (s *Server) checkCurrency(ctx context.Context, tx *pg.Tx, company tenant, plan id.Plan) error {
+	isScheduled, err := s.store.isScheduled(ctx, tx, company.ID, plan)
+	if err == nil && isScheduled {
+		err = fault.InvalidFields(fault.Field{
+			Field: "currency", Rule: "in_use", Message: "cannot change while a subscription is scheduled to change to the plan",
+		})
+	}
+	return err
 }

@@ -3,21 +3,33 @@ package subscription
 import (
 	"context"
 
-	"reservation.dev/platform/idem"
-	"reservation.dev/platform/pg"
+	"reservation.dev/platform/id"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
-// RestoreCustomerPasses implements SubscriptionService. The job sends the passes.
-func (s *Server) RestoreCustomerPasses(ctx context.Context, req *subscriptionv1.RestoreCustomerPassesRequest) (*subscriptionv1.RestoreCustomerPassesResponse, error) {
+// restoreBatch is the number of subscriptions in one commit of RestoreCustomerPasses.
+const restoreBatch = 500
+
+// RestoreCustomerPasses implements SubscriptionService. The job sends the passes. It can be repeated, so that a
+// request needs no idempotency key.
+func (s *Server) RestoreCustomerPasses(ctx context.Context, _ *subscriptionv1.RestoreCustomerPassesRequest) (*subscriptionv1.RestoreCustomerPassesResponse, error) {
 	company, err := s.tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if err := s.store.restorePlans(ctx, company.ID, s.now()); err != nil {
+		return nil, err
+	}
 	resp := &subscriptionv1.RestoreCustomerPassesResponse{}
-	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		n, err := s.store.restorePasses(ctx, tx, company.ID, s.now())
-		resp.Subscriptions = n
-		return err
-	})
+	for after := (id.Subscription{}); ; {
+		last, n, err := s.store.restorePasses(ctx, company.ID, after, restoreBatch, s.now())
+		if err != nil {
+			return nil, err
+		}
+		resp.Subscriptions += int64(n)
+		if n < restoreBatch {
+			return resp, nil
+		}
+		after = last
+	}
 }

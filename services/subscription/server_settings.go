@@ -42,7 +42,7 @@ func (s *Server) UpdateSubscriptionSettings(ctx context.Context, req *subscripti
 		if err != nil {
 			return err
 		}
-		// 0 is the version of a caller that has read the default, and of one that does not care.
+		// 0 replaces any version.
 		if read := n.Version; read != 0 {
 			if err := check.Version(before.Version, &read, "settings"); err != nil {
 				return err

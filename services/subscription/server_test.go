@@ -156,6 +156,26 @@ func TestPlans(t *testing.T) { // invariants 12, 18 and 20
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("the currency does not change while a subscription is scheduled to change to the plan", func(t *testing.T) {
+		s, next := w.subscribe(plan), w.plan()
+		euro := &subscriptionv1.UpdatePlanRequest{Id: next.GetId(), Currency: new("EUR")}
+		if _, err := w.client.ChangePlan(w.ctx(), &subscriptionv1.ChangePlanRequest{Id: s.GetId(), PlanId: next.GetId()}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.plans.UpdatePlan(w.ctx(), euro)
+		if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Field != "currency" || f.Fields[0].Rule != "in_use" {
+			t.Errorf("got %v", err)
+		}
+		if _, err := w.plans.UpdatePlan(w.ctx(), &subscriptionv1.UpdatePlanRequest{Id: next.GetId(), Price: new(int64(1))}); err != nil {
+			t.Error(err)
+		}
+		if _, err := w.client.CancelSubscription(w.ctx(), &subscriptionv1.CancelSubscriptionRequest{Id: s.GetId(), When: atOnce}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.plans.UpdatePlan(w.ctx(), euro); err != nil {
+			t.Error(err)
+		}
+	})
 	t.Run("a plan without bookings has no pass type", func(t *testing.T) {
 		none := w.plan(func(r *subscriptionv1.CreatePlanRequest) { r.Credits, r.MaxRollover = 0, 0 })
 		s := w.subscribe(none)

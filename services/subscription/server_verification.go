@@ -98,14 +98,15 @@ type whole struct {
 	entries      []model.AccountEntry
 }
 
-// verify recomputes the rows. It also checks the balance of the grants: what each period carried over and let
-// expire is not more than what the one before had.
+// verify recomputes the rows. It also checks what the pass service has granted: the credits of the period, a
+// rollover within its bound, nothing before the first period, the same first day, and periods in order. The pass service compares what
+// rolled over and expired with its ledger.
 func (w whole) verify(company tenant) ([]model.Difference, int64) {
 	found, checked := model.Verify(w.subscription, w.periods, w.entries, company.zone)
 	for i := range w.periods {
 		p := &w.periods[i]
 		computed := [3]int32{p.CreditsGranted, min(p.CreditsCarriedOver, p.MaxRollover), p.CreditsExpired}
-		if p.Granted && !w.subscription.Imported {
+		if p.Granted {
 			computed[0] = p.Credits
 		}
 		if i == 0 || !p.Granted {
@@ -115,6 +116,11 @@ func (w whole) verify(company tenant) ([]model.Difference, int64) {
 		checked++
 		if stored != computed {
 			found = append(found, model.Difference{What: "period.grant", Period: p.Number, Stored: fmt.Sprint(stored), Computed: fmt.Sprint(computed)})
+		}
+		if checked++; p.GrantedFirstDay != nil && !p.GrantedFirstDay.Equal(p.FirstDay) {
+			found = append(found, model.Difference{
+				What: "period.grant", Period: p.Number, Stored: "of " + dayText(p.GrantedFirstDay), Computed: "of " + dayText(&p.FirstDay),
+			})
 		}
 		if checked++; p.Granted && i > 0 && !w.periods[i-1].Granted {
 			found = append(found, model.Difference{What: "period.granted", Period: w.periods[i-1].Number, Stored: "false", Computed: "true"})

@@ -23,7 +23,8 @@ const (
 					from companies where clock_offset_seconds > 0 offset 0) c
 				cross join lateral (select from subscriptions s where s.company_id = c.company_id and s.advance_at <= c.now limit 1) s) as steps,
 		coalesce((select pass_sync_due from subscriptions where pass_sync_due is not null order by pass_sync_due limit 1) <= $1, false) as passes,
-		coalesce((select pass_sync_due from plans where pass_sync_due is not null order by pass_sync_due limit 1) <= $1, false) as plans`
+		coalesce((select pass_sync_due from plans where pass_sync_due is not null order by pass_sync_due limit 1) <= $1, false) as plans,
+		exists (select from companies where planned_zone is distinct from timezone) as moved`
 
 	dueSubscriptionsSQL = `with recursive company(id) as (
 			(select company_id from subscriptions where advance_at is not null order by company_id limit 1)
@@ -36,9 +37,12 @@ const (
 			where s.company_id = company.id and s.advance_at <= clock.now order by s.advance_at limit $2) d
 		order by d.turn, random() limit $2`
 
-	delayAdvanceSQL = `update subscriptions set advance_attempts = advance_attempts + 1,
-			advance_at = $3::timestamptz + make_interval(secs => least(3600, 10 * 2 ^ least(advance_attempts, 9)))
-		where company_id = $1 and id = $2 and advance_at <= $3`
+	// The time is that of the company, or the real time if there is no copy of the company.
+	delayAdvanceSQL = `with clock as (select $3::timestamptz + make_interval(secs =>
+			coalesce((select clock_offset_seconds from companies where company_id = $1), 0)) as now)
+		update subscriptions set advance_attempts = advance_attempts + 1,
+			advance_at = clock.now + make_interval(secs => least(3600, 10 * 2 ^ least(advance_attempts, 9)))
+		from clock where company_id = $1 and id = any($2) and advance_at <= clock.now`
 
 	planAdvanceSQL = `update subscriptions set next_at = $3, advance_at = $3, advance_attempts = 0 where company_id = $1 and id = $2`
 
@@ -55,11 +59,14 @@ const (
 )
 
 // dueWork reports which kinds of work there are.
-type dueWork struct{ Steps, Passes, Plans bool }
+type dueWork struct {
+	Steps, Passes, Plans bool
+	Moved                bool // companies with another zone
+}
 
 // due looks for work that is due at the real time now.
 func (s *store) due(ctx context.Context, now time.Time) (d dueWork, err error) {
-	err = s.readAll(ctx, pg.Query{SQL: dueSQL, Args: []any{now}, Scan: pg.First(&d.Steps, &d.Passes, &d.Plans)})
+	err = s.readAll(ctx, pg.Query{SQL: dueSQL, Args: []any{now}, Scan: pg.First(&d.Steps, &d.Passes, &d.Plans, &d.Moved)})
 	return d, err
 }
 
@@ -84,11 +91,11 @@ func (s *store) dueSubscriptions(ctx context.Context, now time.Time, limit int) 
 	return due, err
 }
 
-// delayAdvance lets a job wait before it tries the next step of a subscription again: ten seconds, and twice
-// as long after each further failure, up to an hour. now is the company's time.
-func (s *store) delayAdvance(ctx context.Context, company id.Company, subscription id.Subscription, now time.Time) error {
+// delayAdvance lets a job wait before it tries the next steps of subscriptions again: ten seconds, and twice as long
+// after each further failure, up to an hour. now is the real time.
+func (s *store) delayAdvance(ctx context.Context, company id.Company, subscriptions []id.Subscription, now time.Time) error {
 	return s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, delayAdvanceSQL, company, subscription, now)
+		_, err := tx.Exec(ctx, delayAdvanceSQL, company, subscriptions, now)
 		return err
 	})
 }

@@ -18,7 +18,8 @@ const periodColumns = `p.number, p.plan_id, p.first_day, p.last_day, p.trial, p.
 	p.price, p.currency, p.credit_applied, p.amount_due, p.unused_value, p.payment_status,
 	p.due_at, p.dunning_from, p.past_due_after_days, p.grace_days, p.reminder_days, p.end_after_days, p.reminders_sent,
 	p.paid_at, p.paid_amount, p.payment_method, p.payment_reference, p.waive_reason, p.failure_reason, p.failed_attempts,
-	p.bookings, p.credits, p.max_rollover, p.granted, p.credits_granted, p.credits_carried_over, p.credits_expired, p.created_at`
+	p.bookings, p.credits, p.max_rollover, p.granted, p.credits_granted, p.credits_carried_over, p.credits_expired,
+	p.granted_first_day, p.created_at`
 
 // periodFields returns pointers to the fields of a period, in the order of periodColumns.
 func periodFields(p *model.Period) []any {
@@ -28,7 +29,8 @@ func periodFields(p *model.Period) []any {
 		&p.Price, &p.Currency, &p.CreditApplied, &p.AmountDue, &p.UnusedValue, &p.PaymentStatus,
 		&p.DueAt, &p.DunningFrom, &p.PastDueAfterDays, &p.GraceDays, &p.ReminderDays, &p.EndAfterDays, &p.RemindersSent,
 		&p.PaidAt, &p.PaidAmount, &p.PaymentMethod, &p.PaymentReference, &p.WaiveReason, &p.FailureReason, &p.FailedAttempts,
-		&p.Bookings, &p.Credits, &p.MaxRollover, &p.Granted, &p.CreditsGranted, &p.CreditsCarriedOver, &p.CreditsExpired, &p.CreatedAt,
+		&p.Bookings, &p.Credits, &p.MaxRollover, &p.Granted, &p.CreditsGranted, &p.CreditsCarriedOver, &p.CreditsExpired,
+		&p.GrantedFirstDay, &p.CreatedAt,
 	}
 }
 

@@ -45,6 +45,9 @@ const (
 			pass_sync_attempts = 0
 		where company_id = @company and id = @id`
 
+	// A lock of the plan excludes changes that schedule it.
+	planScheduledSQL = `select exists (select from subscriptions where company_id = $1 and next_plan_id = $2)`
+
 	countPlanSQL = `insert into subscription_totals as t (company_id, plans) values ($1, 1)
 		on conflict (company_id) do update set plans = t.plans + 1`
 )
@@ -67,6 +70,12 @@ func (s *store) lockPlan(ctx context.Context, tx *pg.Tx, company id.Company, pla
 // sharePlan reads a plan, which does not change until the end of tx.
 func (s *store) sharePlan(ctx context.Context, tx *pg.Tx, company id.Company, plan id.Plan) (planRow, error) {
 	return pg.GetInTx[planRow](ctx, tx, "plan", sharePlanSQL, company, plan)
+}
+
+// isScheduled reports whether a subscription changes to a locked plan later.
+func (s *store) isScheduled(ctx context.Context, tx *pg.Tx, company id.Company, plan id.Plan) (found bool, err error) {
+	err = tx.Pipeline(ctx, pg.Query{SQL: planScheduledSQL, Args: []any{company, plan}, Scan: pg.First(&found)})
+	return found, err
 }
 
 // shareOffer reads a plan, which does not change until the end of tx, and the settings of the company.

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	forgetReasonsSQL = `update subscriptions set cancel_reason = '', pause_reason = ''
-		where company_id = $1 and customer_id = $2 and (cancel_reason <> '' or pause_reason <> '')`
+	// The reference of an import is text of the caller too.
+	forgetTextsSQL = `update subscriptions set cancel_reason = '', pause_reason = '', reference = null
+		where company_id = $1 and customer_id = $2 and (cancel_reason <> '' or pause_reason <> '' or reference is not null)`
 
 	forgetPaymentsSQL = `update periods p set payment_reference = '', waive_reason = '', failure_reason = ''
 		from subscriptions s where s.company_id = $1 and s.customer_id = $2 and p.company_id = $1 and p.subscription_id = s.id
@@ -26,7 +27,7 @@ const (
 // erase deletes the free texts of the customer's subscriptions. Money and periods stay.
 func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
 	return s.Write(ctx, e.Company, func(ctx context.Context, tx *pg.Tx) error {
-		for _, statement := range []string{lockOfCustomerSQL, forgetReasonsSQL, forgetPaymentsSQL, forgetRefundsSQL} {
+		for _, statement := range []string{lockOfCustomerSQL, forgetTextsSQL, forgetPaymentsSQL, forgetRefundsSQL} {
 			if _, err := tx.Exec(ctx, statement, e.Company, e.Customer); err != nil {
 				return err
 			}

@@ -15,7 +15,7 @@ const (
 
 	// The first change of a company adds the row, which concurrent ones wait for.
 	meetSettingsSQL = `insert into settings (company_id, past_due_after_days, grace_days, reminder_days, end_after_days, version)
-		values ($1, $2, $3, $4, $5, 0) on conflict (company_id) do nothing`
+		values ($1, $2, $3, $4, $5, $6) on conflict (company_id) do nothing`
 
 	saveSettingsSQL = `update settings set past_due_after_days = $2, grace_days = $3, reminder_days = $4, end_after_days = $5, version = $6
 		where company_id = $1`
@@ -44,7 +44,7 @@ func settingsOf(found []model.Settings) model.Settings {
 // lockSettings reads the settings of a company and locks them until the end of tx.
 func (s *store) lockSettings(ctx context.Context, tx *pg.Tx, company id.Company) (model.Settings, error) {
 	d := model.DefaultSettings()
-	args := []any{company, d.PastDueAfterDays, d.GraceDays, d.ReminderDays, d.EndAfterDays}
+	args := []any{company, d.PastDueAfterDays, d.GraceDays, d.ReminderDays, d.EndAfterDays, d.Version}
 	var found []model.Settings
 	err := tx.Pipeline(ctx, pg.Query{SQL: meetSettingsSQL, Args: args},
 		pg.Query{SQL: lockSettingsSQL, Args: []any{company}, Scan: pg.Collect(&found)})

@@ -40,7 +40,13 @@ const (
 		update subscriptions s set pass_sync_due = $1::timestamptz` + syncBackoff + `, pass_sync_attempts = pass_sync_attempts + 1
 		from due where s.company_id = due.company_id and s.id = due.id returning s.company_id, s.id`
 
-	claimPlansSQL = `with due as (select company_id, id from plans where pass_sync_due <= $1 order by pass_sync_due limit $2 for no key update skip locked)
+	claimPlansSQL = `with recursive company(id) as (
+			(select company_id from plans where pass_sync_due is not null order by company_id limit 1)
+			union all select (select l.company_id from plans l where l.pass_sync_due is not null and l.company_id > company.id
+				order by l.company_id limit 1) from company where company.id is not null),
+		due as (select d.company_id, d.id from (select id from company where id is not null order by random()) c
+			cross join lateral (select l.company_id, l.id from plans l
+				where l.company_id = c.id and l.pass_sync_due <= $1 order by l.pass_sync_due limit $2 for no key update skip locked) d limit $3)
 		update plans l set pass_sync_due = $1::timestamptz` + syncBackoff + `, pass_sync_attempts = pass_sync_attempts + 1
 		from due where l.company_id = due.company_id and l.id = due.id returning l.company_id, l.id`
 
@@ -51,11 +57,12 @@ const (
 
 	// If this database was restored, the pass service may have made the grant for a lost period with the same
 	// number, from which more credits moved. The period then takes over this bound.
-	confirmGrantsSQL = `update periods p set granted = true, credits_granted = n.granted, credits_carried_over = n.carried_over, credits_expired = n.expired,
-			max_rollover = greatest(p.max_rollover, n.carried_over)
-		from unnest($3::integer[], $4::integer[], $5::integer[], $6::integer[]) n(number, granted, carried_over, expired)
+	confirmGrantsSQL = `update periods p set granted = true, credits_granted = n.granted, credits_carried_over = n.carried_over,
+			credits_expired = n.expired, granted_first_day = n.first_day, max_rollover = greatest(p.max_rollover, n.carried_over)
+		from unnest($3::integer[], $4::integer[], $5::integer[], $6::integer[], $7::date[]) n(number, granted, carried_over, expired, first_day)
 		where p.company_id = $1 and p.subscription_id = $2 and p.number = n.number
-			and (not p.granted or (p.credits_granted, p.credits_carried_over, p.credits_expired) is distinct from (n.granted, n.carried_over, n.expired))`
+			and (not p.granted or (p.credits_granted, p.credits_carried_over, p.credits_expired, p.granted_first_day)
+				is distinct from (n.granted, n.carried_over, n.expired, n.first_day))`
 
 	anyNotGrantedSQL = `select exists (select from periods where company_id = $1 and subscription_id = $2 and not granted)`
 
@@ -72,8 +79,10 @@ const (
 	refusedSQL = `update subscriptions set pass_sync_due = null, pass_sync_since = null, pass_sync_attempts = 0
 		where company_id = $1 and id = $2 and state_id = $3`
 
-	restorePassesSQL = `update subscriptions set pass_sync_due = $2, pass_sync_since = coalesce(pass_sync_since, $2), pass_sync_attempts = 0
-		where company_id = $1 and has_pass`
+	restorePassesSQL = `with batch as (select id from subscriptions where company_id = $1 and id > $3 and has_pass order by id limit $4),
+		sent as (update subscriptions s set pass_sync_due = $2, pass_sync_since = coalesce(pass_sync_since, $2), pass_sync_attempts = 0
+			from batch where s.company_id = $1 and s.id = batch.id)
+		select id, (select count(*) from batch) from batch order by id desc limit 1`
 
 	restorePlansSQL = `update plans set pass_sync_due = $2, pass_sync_since = coalesce(pass_sync_since, $2), pass_sync_attempts = 0
 		where company_id = $1 and has_pass_type`
@@ -121,9 +130,9 @@ func (s *store) claimPasses(ctx context.Context, now time.Time, perCompany, limi
 	return claim[id.Subscription](ctx, s, claimPassesSQL, now, perCompany, limit)
 }
 
-// claimPlans claims plans whose pass type is to be sent, up to limit.
-func (s *store) claimPlans(ctx context.Context, now time.Time, limit int) ([]owned[id.Plan], error) {
-	return claim[id.Plan](ctx, s, claimPlansSQL, now, limit)
+// claimPlans claims plans whose pass type is to be sent: up to perCompany of each company, and up to limit.
+func (s *store) claimPlans(ctx context.Context, now time.Time, perCompany, limit int) ([]owned[id.Plan], error) {
+	return claim[id.Plan](ctx, s, claimPlansSQL, now, perCompany, limit)
 }
 
 func claim[T any](ctx context.Context, s *store, sql string, args ...any) (due []owned[T], err error) {
@@ -164,6 +173,7 @@ type grant struct {
 	subscription                  id.Subscription
 	period                        int32
 	granted, carriedOver, expired int32
+	firstDay                      time.Time // of the period for which it was granted
 }
 
 // confirmPass stores the answer of the pass service to a state. If the answer shows that this database was
@@ -208,10 +218,12 @@ func (s *store) confirmPass(ctx context.Context, company id.Company, sent passTo
 func grantsQuery(company id.Company, subscription id.Subscription, grants []grant) pg.Query {
 	n := len(grants)
 	numbers, granted, carried, expired := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
+	days := make([]time.Time, n)
 	for i, g := range grants {
+		days[i] = g.firstDay
 		numbers[i], granted[i], carried[i], expired[i] = g.period, g.granted, g.carriedOver, g.expired
 	}
-	return pg.Query{SQL: confirmGrantsSQL, Args: []any{company, subscription, numbers, granted, carried, expired}}
+	return pg.Query{SQL: confirmGrantsSQL, Args: []any{company, subscription, numbers, granted, carried, expired, days}}
 }
 
 // passRefused stores that the pass service has refused a state permanently, because the customer is deleted.
@@ -222,12 +234,20 @@ func (s *store) passRefused(ctx context.Context, company id.Company, subscriptio
 	})
 }
 
-// restorePasses lets the job send the passes of all subscriptions and the pass types of all plans of a company
-// again. It returns the number of subscriptions.
-func (s *store) restorePasses(ctx context.Context, tx *pg.Tx, company id.Company, now time.Time) (int64, error) {
-	if _, err := tx.Exec(ctx, restorePlansSQL, company, now); err != nil {
-		return 0, err
-	}
-	tag, err := tx.Exec(ctx, restorePassesSQL, company, now)
-	return tag.RowsAffected(), err
+// restorePlans lets the job send the pass types of all plans of a company again.
+func (s *store) restorePlans(ctx context.Context, company id.Company, now time.Time) error {
+	return s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, restorePlansSQL, company, now)
+		return err
+	})
+}
+
+// restorePasses lets the job send the passes of a batch of subscriptions after one again. It returns the last of the
+// batch and its size.
+func (s *store) restorePasses(ctx context.Context, company id.Company, after id.Subscription, limit int, now time.Time) (last id.Subscription, n int, err error) {
+	err = s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		n = 0
+		return tx.Pipeline(ctx, pg.Query{SQL: restorePassesSQL, Args: []any{company, now, [16]byte(after), limit}, Scan: pg.First(&last, &n)})
+	})
+	return last, n, err
 }

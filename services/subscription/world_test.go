@@ -327,7 +327,7 @@ func (w *world) jobs() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if !due[0] && !due[1] && !due[2] {
+		if !slices.Contains(due, true) {
 			return
 		}
 		if err := w.server.runOnce(w.t.Context()); err != nil {

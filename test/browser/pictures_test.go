@@ -51,13 +51,15 @@ func TestSlowPictures(t *testing.T) {
 	b := w.signedIn(t)
 	w.busy(t, b)
 	b.addDiscount("WELCOME10")
-	pages := map[string]string{"sign-in": "/sign-in"}
+	pages := map[string]string{"sign-in": "/sign-in", "library": "/library"}
 	for _, p := range w.places(t, b) {
 		pages[p.name] = p.path
 	}
 	w.tab(t).take(picture{name: "sign-in", scheme: "light"}, "/sign-in")
 	b.open("/week")
 	pages["next week"] = b.href(`//main//a[@rel="next"]`)
+	b.open("/subscriptions?status=active")
+	pages["subscription"] = b.href(`(//main//table//tr[contains(., "Eight Classes")]//a[contains(@href,"/subscriptions/sub_")])[1]`)
 	for _, p := range []picture{
 		{"calendar", "next week", false, "light", ""},
 		{"event", "date", false, "light", ""},
@@ -66,6 +68,8 @@ func TestSlowPictures(t *testing.T) {
 		{"cancel", "cancel a booking", false, "light", ""},
 		{"customer", "customer", false, "light", ""},
 		{"pass", "pass", false, "light", ""},
+		{"subscription", "subscription", false, "light", ""},
+		{"library", "library", false, "light", ""},
 		{"api-clients", "API clients", false, "light", ""},
 		{"add-client", "new API client", false, "light", ""},
 		{"webhook", "webhook", false, "light", ""},
@@ -73,6 +77,9 @@ func TestSlowPictures(t *testing.T) {
 		{"deliveries", "deliveries", false, "light", ""},
 		{"deliveries-phone", "deliveries", true, "light", ""},
 	} {
+		if pages[p.page] == "" {
+			t.Fatalf("the picture %s has no page", p.name)
+		}
 		b.take(p, pages[p.page])
 	}
 	b.scheme("light")

@@ -1442,6 +1442,9 @@ type SubscriptionPeriod struct {
 	// FirstDay The first day.
 	FirstDay openapi_types.Date `json:"first_day"`
 
+	// Granted Whether the credits of the period are in the pass. Until then, the numbers of credits are 0.
+	Granted bool `json:"granted"`
+
 	// LastDay The last day. It moves when a pause ends.
 	LastDay openapi_types.Date `json:"last_day"`
 

@@ -4208,6 +4208,9 @@ type SubscriptionPeriod struct {
 	// FirstDay The first day.
 	FirstDay string `json:"firstDay"`
 
+	// Granted Whether the credits of the period are in the pass. Until then, the numbers of credits are 0.
+	Granted bool `json:"granted"`
+
 	// LastDay The last day. It moves when a pause ends.
 	LastDay string `json:"lastDay"`
 

@@ -2314,6 +2314,9 @@ type Subscription struct {
 		// FirstDay The first day.
 		FirstDay string `json:"firstDay"`
 
+		// Granted Whether the credits of the period are in the pass. Until then, the numbers of credits are 0.
+		Granted bool `json:"granted"`
+
 		// LastDay The last day. It moves when a pause ends.
 		LastDay string `json:"lastDay"`
 
@@ -2568,6 +2571,9 @@ type SubscriptionPaymentDue struct {
 			// FirstDay The first day.
 			FirstDay string `json:"firstDay"`
 
+			// Granted Whether the credits of the period are in the pass. Until then, the numbers of credits are 0.
+			Granted bool `json:"granted"`
+
 			// LastDay The last day. It moves when a pause ends.
 			LastDay string `json:"lastDay"`
 
@@ -2684,6 +2690,9 @@ type SubscriptionPaymentDue struct {
 
 			// FirstDay The first day.
 			FirstDay string `json:"firstDay"`
+
+			// Granted Whether the credits of the period are in the pass. Until then, the numbers of credits are 0.
+			Granted bool `json:"granted"`
 
 			// LastDay The last day. It moves when a pause ends.
 			LastDay string `json:"lastDay"`
@@ -2874,6 +2883,9 @@ type SubscriptionPaymentRecorded struct {
 			// FirstDay The first day.
 			FirstDay string `json:"firstDay"`
 
+			// Granted Whether the credits of the period are in the pass. Until then, the numbers of credits are 0.
+			Granted bool `json:"granted"`
+
 			// LastDay The last day. It moves when a pause ends.
 			LastDay string `json:"lastDay"`
 
@@ -2990,6 +3002,9 @@ type SubscriptionPaymentRecorded struct {
 
 			// FirstDay The first day.
 			FirstDay string `json:"firstDay"`
+
+			// Granted Whether the credits of the period are in the pass. Until then, the numbers of credits are 0.
+			Granted bool `json:"granted"`
 
 			// LastDay The last day. It moves when a pause ends.
 			LastDay string `json:"lastDay"`

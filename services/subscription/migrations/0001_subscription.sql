@@ -6,8 +6,13 @@ create table companies (
     timezone             text not null,
     currency             text not null,
     clock_offset_seconds bigint not null default 0,
-    version              bigint not null
+    version              bigint not null,
+    -- The zone in which the next steps of the company's subscriptions are planned.
+    planned_zone         text
 );
+
+-- Finds companies that have changed their zone.
+create index companies_moved on companies (company_id) where planned_zone is distinct from timezone;
 
 -- Customers for whom the service has acted, and customers that it knows to be
 -- deleted. A commit that starts a subscription locks the customer's row.
@@ -157,6 +162,7 @@ create index subscriptions_created on subscriptions (company_id, created_at, id)
 create index subscriptions_updated on subscriptions (company_id, updated_at, id);
 create index subscriptions_of_customer on subscriptions (company_id, customer_id, created_at, id);
 create index subscriptions_of_plan on subscriptions (company_id, plan_id, created_at, id);
+create index subscriptions_of_next_plan on subscriptions (company_id, next_plan_id) where next_plan_id is not null;
 create index subscriptions_by_status on subscriptions (company_id, status, created_at, id);
 create index subscriptions_payment_due on subscriptions (company_id, created_at, id) where amount_due > 0;
 
@@ -221,6 +227,9 @@ create table periods (
     credits_granted      integer not null default 0 constraint periods_credits_granted check (credits_granted >= 0),
     credits_carried_over integer not null default 0 constraint periods_credits_carried_over check (credits_carried_over >= 0),
     credits_expired      integer not null default 0 constraint periods_credits_expired check (credits_expired >= 0),
+    -- The first day of the period for which the pass service granted the number. It differs from first_day if this
+    -- database was restored to an earlier moment and another period got the number.
+    granted_first_day    date,
     created_at           timestamptz not null,
     primary key (company_id, subscription_id, number),
     constraint periods_subscription foreign key (company_id, subscription_id) references subscriptions (company_id, id),
@@ -228,7 +237,8 @@ create table periods (
     constraint periods_amount_due check (amount_due = case when payment_status in ('due', 'failed') then price - credit_applied else 0 end),
     constraint periods_paid_amount check (paid_amount = case when payment_status = 'paid' then price - credit_applied else 0 end),
     constraint periods_not_due check (payment_status <> 'not_due' or price = credit_applied),
-    constraint periods_paid check ((payment_status = 'paid') = (paid_at is not null))
+    constraint periods_paid check ((payment_status = 'paid') = (paid_at is not null)),
+    constraint periods_granted check (granted = (granted_first_day is not null))
 );
 
 create index periods_due on periods (company_id, subscription_id, number) where amount_due > 0;

@@ -16,9 +16,9 @@ type Settings struct {
 	Version          int64   `db:"version"`
 }
 
-// DefaultSettings returns the settings of a company that has not changed them, in version 0.
+// DefaultSettings returns the settings of a company that has not changed them, in version 1.
 func DefaultSettings() Settings {
-	return Settings{PastDueAfterDays: 3, GraceDays: 7, ReminderDays: []int32{0, 3, 7}, EndAfterDays: new(int32(30))}
+	return Settings{PastDueAfterDays: 3, GraceDays: 7, ReminderDays: []int32{0, 3, 7}, EndAfterDays: new(int32(30)), Version: 1}
 }
 
 // Check returns the faults of settings in a request; the fields are those of "settings".

@@ -158,6 +158,8 @@ type Period struct {
 	CreditsGranted     int32 `db:"credits_granted"`
 	CreditsCarriedOver int32 `db:"credits_carried_over"`
 	CreditsExpired     int32 `db:"credits_expired"`
+	// The first day for which the pass service granted the number; nil unless Granted.
+	GrantedFirstDay *time.Time `db:"granted_first_day"`
 
 	CreatedAt time.Time `db:"created_at"`
 }

@@ -28,7 +28,7 @@ type subscriptionStateChange interface {
 func subscriptionCreated() kind[*subscriptionv1.SubscriptionCreated] {
 	read := subscriptionNews[*subscriptionv1.SubscriptionCreated]
 	return resourceEvent(webhookv1.EventType_EVENT_TYPE_SUBSCRIPTION_CREATED, read, func(now time.Time) *subscriptionv1.SubscriptionCreated {
-		return &subscriptionv1.SubscriptionCreated{Subscription: sampleSubscription(now)}
+		return &subscriptionv1.SubscriptionCreated{Subscription: sampleBegun(now)}
 	})
 }
 
@@ -49,7 +49,7 @@ func subscriptionRenewed() kind[*subscriptionv1.SubscriptionRenewed] {
 		before := sampleSubscription(now)
 		before.CurrentPeriod = samplePeriod(now, 1, -30)
 		before.RenewsOn, before.AmountDue = day(now, 0), 0
-		return &subscriptionv1.SubscriptionRenewed{Subscription: touched(sampleSubscription(now), now), Previous: before}
+		return &subscriptionv1.SubscriptionRenewed{Subscription: touched(sampleBegun(now), now), Previous: before}
 	})
 }
 
@@ -59,7 +59,8 @@ func subscriptionPaymentDue() kind[*subscriptionv1.SubscriptionPaymentDue] {
 		return withPeriod(subscriptionNews(e), e.GetPeriod())
 	}
 	return resourceEvent(webhookv1.EventType_EVENT_TYPE_SUBSCRIPTION_PAYMENT_DUE, read, func(now time.Time) *subscriptionv1.SubscriptionPaymentDue {
-		return &subscriptionv1.SubscriptionPaymentDue{Subscription: sampleSubscription(now), Period: samplePeriod(now, 2, 0)}
+		begun := sampleBegun(now)
+		return &subscriptionv1.SubscriptionPaymentDue{Subscription: begun, Period: begun.GetCurrentPeriod()}
 	})
 }
 
@@ -139,12 +140,19 @@ func sampleSubscription(now time.Time) *subscriptionv1.Subscription {
 	}
 }
 
+// sampleBegun returns a subscription whose period has just begun, so that its credits are not in the pass yet.
+func sampleBegun(now time.Time) *subscriptionv1.Subscription {
+	s := sampleSubscription(now)
+	s.CurrentPeriod.CreditsGranted, s.CurrentPeriod.Granted = 0, false
+	return s
+}
+
 // samplePeriod returns an unpaid period of 30 days, which begins some days after now. The first period is
 // paid.
 func samplePeriod(now time.Time, number int32, begins int) *subscriptionv1.Period {
 	p := &subscriptionv1.Period{
 		Number: number, PlanId: "plan_" + sampleSuffix, FirstDay: day(now, begins), LastDay: day(now, begins+29), Price: 6400, Currency: "GBP",
-		AmountDue: 6400, PaymentStatus: subscriptionv1.PaymentStatus_PAYMENT_STATUS_DUE, DueAt: timestamppb.New(now.AddDate(0, 0, begins)), CreditsGranted: 8,
+		AmountDue: 6400, PaymentStatus: subscriptionv1.PaymentStatus_PAYMENT_STATUS_DUE, DueAt: timestamppb.New(now.AddDate(0, 0, begins)), CreditsGranted: 8, Granted: true,
 	}
 	if number == 1 {
 		amount := p.GetPrice()

@@ -288,6 +288,7 @@ class SubscriptionPeriod(TypedDict):
     credits_carried_over: int
     credits_expired: int
     paused_days: int
+    granted: bool
 
 
 class SubscriptionPayment(TypedDict):

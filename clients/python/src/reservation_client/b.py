@@ -809,6 +809,7 @@ class SubscriptionPeriod(TypedDict):
     creditsExpired: int
     pausedDays: int
     unusedValue: Decimal
+    granted: bool
 
 
 class SubscriptionPayment(TypedDict):

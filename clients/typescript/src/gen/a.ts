@@ -896,6 +896,8 @@ export interface components {
             credits_expired: number;
             /** @description The number of days for which the period was paused. */
             paused_days: number;
+            /** @description Whether the credits of the period are in the pass. Until then, the numbers of credits are 0. */
+            granted: boolean;
         };
         /** @description A recorded payment of a period. */
         SubscriptionPayment: {
@@ -2084,7 +2086,8 @@ export interface operations {
                      *             "credits_granted": 8,
                      *             "credits_carried_over": 4,
                      *             "credits_expired": 3,
-                     *             "paused_days": 0
+                     *             "paused_days": 0,
+                     *             "granted": true
                      *           },
                      *           "renews_on": "2026-04-08",
                      *           "base100amount_due": 0,
@@ -2184,7 +2187,8 @@ export interface operations {
                      *           "credits_granted": 8,
                      *           "credits_carried_over": 4,
                      *           "credits_expired": 3,
-                     *           "paused_days": 0
+                     *           "paused_days": 0,
+                     *           "granted": true
                      *         },
                      *         "renews_on": "2026-04-08",
                      *         "base100amount_due": 0,

@@ -4440,6 +4440,8 @@ export interface components {
             pausedDays: number;
             /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
             unusedValue: number;
+            /** @description Whether the credits of the period are in the pass. Until then, the numbers of credits are 0. */
+            granted: boolean;
         };
         /** @description A recorded payment of a period. */
         SubscriptionPayment: {
@@ -5752,7 +5754,8 @@ export interface components {
                  *         "creditsCarriedOver": 4,
                  *         "creditsExpired": 3,
                  *         "pausedDays": 0,
-                 *         "unusedValue": 0
+                 *         "unusedValue": 0,
+                 *         "granted": true
                  *       },
                  *       "renewsOn": "2026-04-08",
                  *       "lastDay": null,
@@ -10562,7 +10565,8 @@ export interface operations {
                      *             "creditsCarriedOver": 4,
                      *             "creditsExpired": 3,
                      *             "pausedDays": 0,
-                     *             "unusedValue": 0
+                     *             "unusedValue": 0,
+                     *             "granted": true
                      *           },
                      *           "renewsOn": "2026-04-08",
                      *           "lastDay": null,
@@ -10677,7 +10681,8 @@ export interface operations {
                      *         "creditsCarriedOver": 4,
                      *         "creditsExpired": 3,
                      *         "pausedDays": 0,
-                     *         "unusedValue": 0
+                     *         "unusedValue": 0,
+                     *         "granted": true
                      *       },
                      *       "renewsOn": "2026-04-08",
                      *       "lastDay": null,
@@ -10798,7 +10803,8 @@ export interface operations {
                      *           "creditsCarriedOver": 4,
                      *           "creditsExpired": 3,
                      *           "pausedDays": 0,
-                     *           "unusedValue": 0
+                     *           "unusedValue": 0,
+                     *           "granted": true
                      *         }
                      *       ],
                      *       "total": 1,

@@ -1477,6 +1477,8 @@ export interface components {
                 pausedDays: number;
                 /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
                 unusedValue: number;
+                /** @description Whether the credits of the period are in the pass. Until then, the numbers of credits are 0. */
+                granted: boolean;
             };
             /** @description The day on which the next period begins. `null` if the subscription is not going to renew, or while it is paused. */
             renewsOn: string | null;
@@ -1677,6 +1679,8 @@ export interface components {
                     pausedDays: number;
                     /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
                     unusedValue: number;
+                    /** @description Whether the credits of the period are in the pass. Until then, the numbers of credits are 0. */
+                    granted: boolean;
                 };
                 /** @description The day on which the next period begins. `null` if the subscription is not going to renew, or while it is paused. */
                 renewsOn: string | null;
@@ -1787,6 +1791,8 @@ export interface components {
                     pausedDays: number;
                     /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
                     unusedValue: number;
+                    /** @description Whether the credits of the period are in the pass. Until then, the numbers of credits are 0. */
+                    granted: boolean;
                 };
             };
         };
@@ -1898,6 +1904,8 @@ export interface components {
                     pausedDays: number;
                     /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
                     unusedValue: number;
+                    /** @description Whether the credits of the period are in the pass. Until then, the numbers of credits are 0. */
+                    granted: boolean;
                 };
                 /** @description The day on which the next period begins. `null` if the subscription is not going to renew, or while it is paused. */
                 renewsOn: string | null;
@@ -2008,6 +2016,8 @@ export interface components {
                     pausedDays: number;
                     /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
                     unusedValue: number;
+                    /** @description Whether the credits of the period are in the pass. Until then, the numbers of credits are 0. */
+                    granted: boolean;
                 };
             };
         };

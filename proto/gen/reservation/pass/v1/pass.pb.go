@@ -1417,7 +1417,7 @@ type PassPurchase struct {
 	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
 	// The payment provider's reference, at most 200 characters.
 	Reference string `protobuf:"bytes,3,opt,name=reference,proto3" json:"reference,omitempty"`
-	// ISO 4217; the currency of the pass type. Ignored in requests.
+	// ISO 4217; the currency of the pass type. Requests of SyncSubscriptionPass can set it; others ignore it.
 	Currency      string `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

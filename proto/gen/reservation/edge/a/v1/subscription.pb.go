@@ -580,8 +580,10 @@ type SubscriptionPeriod struct {
 	CreditsCarriedOver int32                `protobuf:"varint,14,opt,name=credits_carried_over,proto3" json:"credits_carried_over,omitempty"`
 	CreditsExpired     int32                `protobuf:"varint,15,opt,name=credits_expired,proto3" json:"credits_expired,omitempty"`
 	PausedDays         int32                `protobuf:"varint,16,opt,name=paused_days,proto3" json:"paused_days,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// Whether the credits are in the pass.
+	Granted       bool `protobuf:"varint,17,opt,name=granted,proto3" json:"granted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SubscriptionPeriod) Reset() {
@@ -724,6 +726,13 @@ func (x *SubscriptionPeriod) GetPausedDays() int32 {
 		return x.PausedDays
 	}
 	return 0
+}
+
+func (x *SubscriptionPeriod) GetGranted() bool {
+	if x != nil {
+		return x.Granted
+	}
+	return false
 }
 
 // SubscriptionPayment is a recorded payment of a period.
@@ -1038,7 +1047,7 @@ const file_reservation_edge_a_v1_subscription_proto_rawDesc = "" +
 	"\t_last_dayB\x11\n" +
 	"\x0f_past_due_sinceB\x11\n" +
 	"\x0f_suspended_fromB\r\n" +
-	"\v_end_reason\"\xfa\x04\n" +
+	"\v_end_reason\"\x94\x05\n" +
 	"\x12SubscriptionPeriod\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x18\n" +
 	"\aplan_id\x18\x02 \x01(\tR\aplan_id\x12\x1c\n" +
@@ -1056,7 +1065,8 @@ const file_reservation_edge_a_v1_subscription_proto_rawDesc = "" +
 	"\x0fcredits_granted\x18\r \x01(\x05R\x0fcredits_granted\x122\n" +
 	"\x14credits_carried_over\x18\x0e \x01(\x05R\x14credits_carried_over\x12(\n" +
 	"\x0fcredits_expired\x18\x0f \x01(\x05R\x0fcredits_expired\x12 \n" +
-	"\vpaused_days\x18\x10 \x01(\x05R\vpaused_daysB\t\n" +
+	"\vpaused_days\x18\x10 \x01(\x05R\vpaused_days\x12\x18\n" +
+	"\agranted\x18\x11 \x01(\bR\agrantedB\t\n" +
 	"\a_due_at\"m\n" +
 	"\x13SubscriptionPayment\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12$\n" +

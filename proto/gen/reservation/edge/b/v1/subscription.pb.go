@@ -349,7 +349,9 @@ type SubscriptionPeriod struct {
 	// Days of the period for which the subscription was paused.
 	PausedDays int32 `protobuf:"varint,18,opt,name=paused_days,json=pausedDays,proto3" json:"paused_days,omitempty"`
 	// The unused part of what was paid, if the period was cut short.
-	UnusedValue   *v1.Amount `protobuf:"bytes,19,opt,name=unused_value,json=unusedValue,proto3" json:"unused_value,omitempty"`
+	UnusedValue *v1.Amount `protobuf:"bytes,19,opt,name=unused_value,json=unusedValue,proto3" json:"unused_value,omitempty"`
+	// Whether the credits are in the pass.
+	Granted       bool `protobuf:"varint,20,opt,name=granted,proto3" json:"granted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -515,6 +517,13 @@ func (x *SubscriptionPeriod) GetUnusedValue() *v1.Amount {
 		return x.UnusedValue
 	}
 	return nil
+}
+
+func (x *SubscriptionPeriod) GetGranted() bool {
+	if x != nil {
+		return x.Granted
+	}
+	return false
 }
 
 // SubscriptionPayment is a recorded payment of a period.
@@ -3732,7 +3741,7 @@ const file_reservation_edge_b_v1_subscription_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x1e \x01(\tR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\x1f \x01(\tR\tupdatedAt\"\xbe\x06\n" +
+	"updated_at\x18\x1f \x01(\tR\tupdatedAt\"\xd8\x06\n" +
 	"\x12SubscriptionPeriod\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x17\n" +
 	"\aplan_id\x18\x02 \x01(\tR\x06planId\x12\x1b\n" +
@@ -3755,7 +3764,8 @@ const file_reservation_edge_b_v1_subscription_proto_rawDesc = "" +
 	"\x0fcredits_expired\x18\x11 \x01(\x05R\x0ecreditsExpired\x12\x1f\n" +
 	"\vpaused_days\x18\x12 \x01(\x05R\n" +
 	"pausedDays\x12>\n" +
-	"\funused_value\x18\x13 \x01(\v2\x1b.reservation.edge.v1.AmountR\vunusedValue\"\x99\x01\n" +
+	"\funused_value\x18\x13 \x01(\v2\x1b.reservation.edge.v1.AmountR\vunusedValue\x12\x18\n" +
+	"\agranted\x18\x14 \x01(\bR\agranted\"\x99\x01\n" +
 	"\x13SubscriptionPayment\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x1c\n" +
 	"\treference\x18\x02 \x01(\tR\treference\x123\n" +
