@@ -104,7 +104,7 @@ func setHeaders(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "Accept-Ranges, Content-Range, Content-Length, ETag, Retry-After")
 	h.Set("Cache-Control", "private, no-store")
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'") // a PDF has another one
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")

@@ -145,6 +145,10 @@ func (s *Server) serveCover(w http.ResponseWriter, r *http.Request) error {
 	return s.send(w, r, link.company, link.item, &f, func(context.Context) error { return nil })
 }
 
+// policyOfPDF is the policy of documents. Many browsers show no PDF with the directive sandbox. Scripts are
+// forbidden all the same, and a browser shows the file as nothing but a PDF because of its type and nosniff.
+const policyOfPDF = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'"
+
 // send responds with a file, or with the ranges of it that the request asks for.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, company id.Company, item id.MediaItem, f *File, check func(context.Context) error) error {
 	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
@@ -159,6 +163,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, company id.Company
 	h.Set("ETag", `"`+f.SHA256+`"`)
 	h.Set("Content-Type", f.Type)
 	h.Set("Content-Disposition", disposition(f.Name))
+	if f.Type == typePDF {
+		h.Set("Content-Security-Policy", policyOfPDF)
+	}
 	begins := &lateHeader{ResponseWriter: w}
 	http.ServeContent(begins, r, "", time.Time{}, in)
 	if in.failed == nil {

@@ -60,3 +60,25 @@ func TestUnreadableFile(t *testing.T) {
 	}
 	want(http.StatusServiceUnavailable)
 }
+
+func TestPolicyOfDocuments(t *testing.T) {
+	w := start(t)
+	content := []byte("%PDF-1.7\n%%EOF\n")
+	i := w.item(mediav1.MediaKind_MEDIA_KIND_DOCUMENT)
+	u := must[*mediav1.CreateUploadResponse](t)(w.client.CreateUpload(w.ctx(), &mediav1.CreateUploadRequest{
+		ItemId: i.GetId(), FileName: "wrists.pdf", ContentType: "application/pdf", Size: int64(len(content)),
+	})).GetUpload()
+	w.putAll(u, content)
+	w.eventuallyComplete(u)
+	w.setStatus(i.GetId(), mediav1.MediaStatus_MEDIA_STATUS_PUBLISHED)
+	customer := w.others.customer()
+	w.entitle(&mediav1.CreateEntitlementRequest{ItemId: i.GetId(), CustomerId: customer})
+	code, h, _ := w.fetch(must[*mediav1.CreatePlaybackLinkResponse](t)(w.link(i.GetId(), customer)).GetUrl())
+	policy := h.Get("Content-Security-Policy")
+	if code != http.StatusOK || strings.Contains(policy, "sandbox") || !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "script-src") {
+		t.Errorf("got %d with the policy %q", code, policy)
+	}
+	if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Content-Type") != "application/pdf" {
+		t.Errorf("got %v", h)
+	}
+}
