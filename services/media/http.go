@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/id"
 )
 
 // Handler serves uploads and playback. Every address under it is a credential: it is signed, and the
@@ -105,7 +104,7 @@ func setHeaders(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", "Accept-Ranges, Content-Range, Content-Length, ETag, Retry-After")
 	h.Set("Cache-Control", "private, no-store")
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'") // a PDF has another one
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -131,8 +130,10 @@ func (s *Server) fail(w *recorder, r *http.Request, err error) {
 		return
 	}
 	h := w.Header()
-	h.Del("ETag")
-	h.Del("Content-Disposition")
+	for _, name := range []string{"ETag", "Content-Disposition", "Content-Range", "Accept-Ranges", "Content-Length"} {
+		h.Del(name)
+	}
+	h.Set("Cache-Control", "private, no-store")
 	h.Set("Content-Type", "application/json")
 	h.Set("Connection", "close") // the rest of a body is not read
 	if f.fault.RetryAfter > 0 {
@@ -222,9 +223,9 @@ func (r *recorder) status() int {
 	return r.code
 }
 
-// slot takes a slot for a request of a company.
-func slot(of *slots, company id.Company) (release func(), err error) {
-	if release = of.take(company); release == nil {
+// slot takes a slot for a request of a company or a player.
+func slot[K comparable](of *slots[K], holder K) (release func(), err error) {
+	if release = of.take(holder); release == nil {
 		return nil, errBusy()
 	}
 	return release, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"mime"
 	"net/http"
 	"net/url"
@@ -23,7 +24,16 @@ const (
 	recheckAfter = 30 * time.Second
 	// maxUnchecked is the number of checks in a row that can fail because another service is away.
 	maxUnchecked = 3
+	// maxPlays is the largest number of requests of a customer that a process sends a file for at the same
+	// time. A player has a few.
+	maxPlays = 8
 )
+
+// player is a customer who plays something.
+type player struct {
+	company  id.Company
+	customer id.Customer
+}
 
 // servePlay sends the file of an item to a player.
 func (s *Server) servePlay(w http.ResponseWriter, r *http.Request) error {
@@ -36,6 +46,11 @@ func (s *Server) servePlay(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
+	own, err := slot(s.players, player{link.company, link.customer})
+	if err != nil {
+		return err
+	}
+	defer own()
 	f, err := s.mayPlay(r.Context(), link)
 	if err != nil {
 		return err
@@ -50,7 +65,7 @@ func (s *Server) servePlay(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) mayPlay(ctx context.Context, link play) (*File, error) {
 	var kept tenancy.Company
 	// A test clock is never behind, so no entitlement of today is left out.
-	p, err := s.store.playable(ctx, link.company, link.customer, link.item, dayOf(s.now().AddDate(0, 0, -2), time.UTC), s.companies.Query(link.company, &kept))
+	p, err := s.store.playableByLink(ctx, link, dayOf(s.now().AddDate(0, 0, -2), time.UTC), s.companies.Query(link.company, &kept))
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +85,7 @@ func (s *Server) mayPlay(ctx context.Context, link play) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rules []Entitlement
-	for _, e := range p.rules {
-		if e.ID == link.reason.Entitlement {
-			rules = append(rules, e)
-		}
-	}
-	r := decide(link.item, p.item.Collections, link.customer, rules, held, s.today(company))
+	r := decide(link.item, p.item.Collections, link.customer, p.rules, held, s.today(company))
 	if r == nil || r.Kind != link.reason.Kind {
 		return nil, errNotEntitled()
 	}
@@ -115,7 +124,7 @@ func (s *Server) serveCover(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return errBadLink()
 	}
-	release, err := slot(s.playbacks, link.company)
+	release, err := slot(s.covers, link.company)
 	if err != nil {
 		return err
 	}
@@ -136,6 +145,10 @@ func (s *Server) serveCover(w http.ResponseWriter, r *http.Request) error {
 	return s.send(w, r, link.company, link.item, &f, func(context.Context) error { return nil })
 }
 
+// policyOfPDF is the policy of documents. Many browsers show no PDF with the directive sandbox. Scripts are
+// forbidden all the same, and a browser shows the file as nothing but a PDF because of its type and nosniff.
+const policyOfPDF = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'"
+
 // send responds with a file, or with the ranges of it that the request asks for.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, company id.Company, item id.MediaItem, f *File, check func(context.Context) error) error {
 	if strings.Count(r.Header.Get("Range"), ",") >= maxRanges {
@@ -150,11 +163,64 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, company id.Company
 	h.Set("ETag", `"`+f.SHA256+`"`)
 	h.Set("Content-Type", f.Type)
 	h.Set("Content-Disposition", disposition(f.Name))
-	http.ServeContent(w, r, "", time.Time{}, in)
-	if in.failed != nil && r.Context().Err() == nil {
-		return in.failed
+	if f.Type == typePDF {
+		h.Set("Content-Security-Policy", policyOfPDF)
 	}
-	return nil
+	begins := &lateHeader{ResponseWriter: w}
+	http.ServeContent(begins, r, "", time.Time{}, in)
+	if in.failed == nil {
+		begins.begin()
+		return nil
+	}
+	if r.Context().Err() != nil {
+		return nil
+	}
+	return s.unreadable(r.Context(), in.objectReader.key, in.failed)
+}
+
+// unreadable logs and converts the error of a file that could not be read.
+func (s *Server) unreadable(ctx context.Context, key string, err error) error {
+	var known *fault.Error
+	if errors.As(err, &known) { // of a check
+		return err
+	}
+	s.log.LogAttrs(ctx, slog.LevelError, "a file could not be read", slog.String("object", key), slog.String("error", err.Error()))
+	if isMissing(err) {
+		return failed{http.StatusNotFound, fault.New(fault.NotFound, fault.ReasonNotFound, "the file is missing").Because(err)}
+	}
+	return fault.Away(err)
+}
+
+// lateHeader sends the status of a response with its first byte. If the bucket fails before, the response
+// is an error.
+type lateHeader struct {
+	http.ResponseWriter
+	code  int
+	begun bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (l *lateHeader) WriteHeader(code int) {
+	if l.code == 0 {
+		l.code = code
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (l *lateHeader) Write(b []byte) (int, error) {
+	l.begin()
+	return l.ResponseWriter.Write(b)
+}
+
+// begin sends the status.
+func (l *lateHeader) begin() {
+	if l.begun {
+		return
+	}
+	l.begun = true
+	if l.code != 0 {
+		l.ResponseWriter.WriteHeader(l.code)
+	}
 }
 
 // disposition returns the header that names a file.

@@ -29,7 +29,7 @@ const (
 // another one, when its lease ends.
 type joins struct {
 	s     *Server
-	slots *slots
+	slots *slots[id.Company]
 	woken chan struct{}
 
 	claiming sync.Mutex
@@ -38,7 +38,7 @@ type joins struct {
 }
 
 func newJoins(s *Server) *joins {
-	return &joins{s: s, slots: newSlots(companyJoins, joinsAtOnce), woken: make(chan struct{}, 1), watchers: map[id.Upload][]chan struct{}{}}
+	return &joins{s: s, slots: newSlots[id.Company](companyJoins, joinsAtOnce), woken: make(chan struct{}, 1), watchers: map[id.Upload][]chan struct{}{}}
 }
 
 // wake has the joins look for uploads.

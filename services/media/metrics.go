@@ -54,7 +54,7 @@ func (m *metrics) observe(route string, status int, sent int64, took time.Durati
 
 // Collect registers the metrics of the server.
 func (s *Server) Collect(r prometheus.Registerer) error {
-	inFlight := func(name, help string, of *slots) prometheus.Collector {
+	inFlight := func(name, help string, of interface{ inUse() int }) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(of.inUse()) })
 	}
 	var faults []error
@@ -62,6 +62,7 @@ func (s *Server) Collect(r prometheus.Registerer) error {
 		s.metrics.requests, s.metrics.duration, s.metrics.received, s.metrics.sent, s.metrics.open, s.metrics.overdue, s.metrics.unnamed, s.metrics.stopped,
 		inFlight("media_parts_in_flight", "Parts that this process is receiving.", s.parts),
 		inFlight("media_playbacks_in_flight", "Files that this process is sending.", s.playbacks),
+		inFlight("media_covers_in_flight", "Covers that this process is sending.", s.covers),
 		inFlight("media_joins_in_flight", "Uploads whose parts this process is joining.", s.joins.slots),
 	} {
 		faults = append(faults, r.Register(c))

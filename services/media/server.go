@@ -34,8 +34,10 @@ type Server struct {
 	metrics   *metrics
 	log       *slog.Logger
 	joins     *joins
-	parts     *slots // of requests that send parts
-	playbacks *slots // of requests that read files
+	parts     *slots[id.Company] // of requests that send parts
+	playbacks *slots[id.Company] // of requests that play files
+	covers    *slots[id.Company] // of requests that read covers
+	players   *slots[player]     // of requests that play files
 	probed    atomic.Bool
 	now       func() time.Time
 	newID     func() id.UUID
@@ -64,8 +66,9 @@ func NewServer(ctx context.Context, d Deps) (*Server, error) {
 	}
 	s := &Server{
 		store: newStore(d.DB), outbox: d.Outbox, companies: d.Companies, clients: d.Clients, bucket: b, links: links, settings: settings,
-		metrics: newMetrics(), log: d.Log, parts: newSlots(settings.CompanyParts, settings.Parts),
-		playbacks: newSlots(settings.CompanyPlaybacks, settings.Playbacks), now: time.Now, newID: id.NewUUID,
+		metrics: newMetrics(), log: d.Log, parts: newSlots[id.Company](settings.CompanyParts, settings.Parts),
+		playbacks: newSlots[id.Company](settings.CompanyPlaybacks, settings.Playbacks),
+		covers:    newSlots[id.Company](settings.CompanyPlaybacks, settings.Playbacks), players: newSlots[player](maxPlays, settings.Playbacks), now: time.Now, newID: id.NewUUID,
 	}
 	s.joins = newJoins(s)
 	return s, nil

@@ -1,61 +1,58 @@
 package media
 
-import (
-	"sync"
+import "sync"
 
-	"reservation.dev/platform/id"
-)
-
-// slots bounds the work that is in progress, of one company and of the process. // invariant 13
-type slots struct {
-	perCompany, total int
+// slots bounds the work that is in progress, of one holder, which is a company or a player, and of the
+// process. // invariant 13
+type slots[K comparable] struct {
+	each, total int
 
 	mu    sync.Mutex
 	used  int
-	using map[id.Company]int
+	using map[K]int
 }
 
-func newSlots(perCompany, total int) *slots {
-	return &slots{perCompany: perCompany, total: total, using: map[id.Company]int{}}
+func newSlots[K comparable](each, total int) *slots[K] {
+	return &slots[K]{each: each, total: total, using: map[K]int{}}
 }
 
-// take takes a slot for a company. It returns nil if none is free; otherwise the caller calls release
+// take takes a slot for a holder. It returns nil if none is free; otherwise the caller calls release
 // once.
-func (s *slots) take(company id.Company) (release func()) {
+func (s *slots[K]) take(holder K) (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.used >= s.total || s.using[company] >= s.perCompany {
+	if s.used >= s.total || s.using[holder] >= s.each {
 		return nil
 	}
 	s.used++
-	s.using[company]++
-	return func() { s.release(company) }
+	s.using[holder]++
+	return func() { s.release(holder) }
 }
 
-func (s *slots) release(company id.Company) {
+func (s *slots[K]) release(holder K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.used--
-	if s.using[company]--; s.using[company] == 0 {
-		delete(s.using, company)
+	if s.using[holder]--; s.using[holder] == 0 {
+		delete(s.using, holder)
 	}
 }
 
 // inUse returns the number of slots that are taken.
-func (s *slots) inUse() int {
+func (s *slots[K]) inUse() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used
 }
 
-// busy returns the companies that have no free slot.
-func (s *slots) busy() (companies []id.Company) {
+// busy returns the holders that have no free slot.
+func (s *slots[K]) busy() (holders []K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for company, n := range s.using {
-		if n >= s.perCompany {
-			companies = append(companies, company)
+	for holder, n := range s.using {
+		if n >= s.each {
+			holders = append(holders, holder)
 		}
 	}
-	return companies
+	return holders
 }

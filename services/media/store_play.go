@@ -24,6 +24,9 @@ const (
 	rulesOfItemSQL = entitlementsSQL + ` where e.company_id = $1 and e.customer_id is null` + ruleOfItem + `
 		union all ` + entitlementsSQL + ` where e.company_id = $1 and e.customer_id = $3` + ruleOfItem
 
+	// The entitlement that a link names, as far as it still concerns the item. $3 is the entitlement.
+	ruleOfLinkSQL = entitlementsSQL + ` where e.company_id = $1 and e.id = $3` + ruleOfItem
+
 	// Which holdings of customers matter in a company. $2 is today.
 	needsSQL = `select exists (select from entitlements where company_id = $1 and pass_type_id is not null and (last_day is null or last_day >= $2)),
 		exists (select from collection_items where company_id = $1)
@@ -57,13 +60,25 @@ type playable struct {
 	progress *Progress
 }
 
-// playable reads an item for a customer, in one round trip. more are further queries.
-func (s *store) playable(ctx context.Context, company id.Company, customer id.Customer, item id.MediaItem, today time.Time, more ...pg.Query) (p playable, err error) {
+// playable reads an item for a customer, in one round trip, with the entitlements that can matter.
+func (s *store) playable(ctx context.Context, company id.Company, customer id.Customer, item id.MediaItem, today time.Time) (playable, error) {
+	return s.playableBy(ctx, company, customer, item, pg.Query{SQL: rulesOfItemSQL, Args: []any{company, item, customer, today}})
+}
+
+// playableByLink reads the item of a link, in one round trip, with the entitlement that the link names. more
+// are further queries.
+func (s *store) playableByLink(ctx context.Context, link play, today time.Time, more ...pg.Query) (playable, error) {
+	rule := pg.Query{SQL: ruleOfLinkSQL, Args: []any{link.company, link.item, link.reason.Entitlement, today}}
+	return s.playableBy(ctx, link.company, link.customer, link.item, rule, more...)
+}
+
+func (s *store) playableBy(ctx context.Context, company id.Company, customer id.Customer, item id.MediaItem, rules pg.Query, more ...pg.Query) (p playable, err error) {
+	rules.Scan = pg.Collect(&p.rules)
 	var items []Item
 	var progress []Progress
 	err = s.ReadOf(ctx, company, append(more,
 		pg.Query{SQL: itemSQL, Args: []any{company, item}, Scan: pg.Collect(&items)},
-		pg.Query{SQL: rulesOfItemSQL, Args: []any{company, item, customer, today}, Scan: pg.Collect(&p.rules)},
+		rules,
 		pg.Query{SQL: absentSQL, Args: []any{company, customer}, Scan: pg.First(&p.absent)},
 		pg.Query{SQL: progressSQL, Args: []any{company, customer, item}, Scan: pg.Collect(&progress)})...)
 	if err == nil && len(items) == 0 {

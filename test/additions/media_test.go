@@ -115,6 +115,7 @@ func testMedia(t *testing.T, p *platform) {
 		has(t, item, object{"file.name": "calm.wav", "file.size": len(file), "status": "draft"})
 		item = c.change(t, text(item, "id"), object{"status": "published"})
 		c.refuses(t, "MEDIA_NOT_ENTITLED", post, path(text(item, "id"))+"/playback-links", object{"customerId": ada})
+		c.refuses(t, "MEDIA_NOT_ENTITLED", put, path(text(item, "id"))+"/progress", object{"customerId": ada, "positionSeconds": 1, "completed": true})
 		given := c.create(t, "/media-entitlements", object{"mediaId": item["id"], "customerId": ada})
 		link := c.link(t, item, ada)
 		has(t, link, object{"contentType": "audio/wav", "reason.type": "given", "reason.entitlementId": given["id"]})
