@@ -184,7 +184,7 @@ func (r *objectReader) Seek(offset int64, whence int) (int64, error) {
 		return r.at, errors.New("position before the start")
 	}
 	if offset != r.at {
-		r.Close()
+		_ = r.Close()
 		r.at = offset
 	}
 	return r.at, nil
@@ -198,16 +198,6 @@ func (r *objectReader) Close() error {
 	err := r.body.Close()
 	r.body = nil
 	return err
-}
-
-// head returns the first bytes of an object.
-func (b *bucket) head(ctx context.Context, key string, size int64) ([]byte, error) {
-	r, err := b.NewRangeReader(ctx, key, 0, size, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return io.ReadAll(r)
 }
 
 // stored is an object in a list of the bucket.

@@ -145,8 +145,8 @@ func (s *Server) serveCover(w http.ResponseWriter, r *http.Request) error {
 	return s.send(w, r, link.company, link.item, &f, func(context.Context) error { return nil })
 }
 
-// policyOfPDF is the policy of documents. Many browsers show no PDF with the directive sandbox. Scripts are
-// forbidden all the same, and a browser shows the file as nothing but a PDF because of its type and nosniff.
+// policyOfPDF is the policy of documents. It has no directive sandbox, with which a browser's viewer may refuse
+// to open. It forbids scripts, and nosniff keeps browsers from reading the file as another type.
 const policyOfPDF = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'"
 
 // send responds with a file, or with the ranges of it that the request asks for.
@@ -158,7 +158,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, company id.Company
 		objectReader: s.bucket.reader(r.Context(), objectKey(company, item, f.ID), f.Size), check: check,
 		control: http.NewResponseController(w), stalled: s.settings.Stalled, now: s.now, checked: s.now(),
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	h := w.Header()
 	h.Set("ETag", `"`+f.SHA256+`"`)
 	h.Set("Content-Type", f.Type)

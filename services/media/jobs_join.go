@@ -193,7 +193,7 @@ func (s *Server) joinParts(ctx context.Context, c join) error {
 	}
 	if isImage(contentType) {
 		r := s.bucket.reader(ctx, objectKey(c.company, u.Item, c.object), u.Size)
-		defer r.Close()
+		defer func() { _ = r.Close() }()
 		err := checkDimensions(r)
 		if errors.As(err, &refused) {
 			return s.failJoin(ctx, c, refused)
@@ -239,7 +239,7 @@ func (s *Server) copyPart(ctx context.Context, key string, p storedPart, w io.Wr
 	if err != nil {
 		return false, fmt.Errorf("part %d: %w", p.Number, err)
 	}
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, p.Size+1))
 	if err != nil {

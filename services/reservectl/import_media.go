@@ -123,7 +123,7 @@ func (a *app) importMedia(ctx context.Context, path, files string, o importOptio
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	s, err := a.forCompany(a.media)(ctx)
 	if err != nil {
 		return err

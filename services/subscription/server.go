@@ -13,7 +13,6 @@ import (
 	"reservation.dev/platform/tenancy"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
-	"reservation.dev/services/subscription/model"
 )
 
 // Server implements PlanService and SubscriptionService. The server_*.go files have the RPCs, advance.go
@@ -80,9 +79,6 @@ func (s *Server) tenantOf(ctx context.Context, company id.Company) (tenant, erro
 
 // clock returns the time of a company, by which the service decides and which resources show.
 func (s *Server) clock(company tenant) time.Time { return pg.Instant(company.Now(s.now())) }
-
-// today returns the current day at a company.
-func (s *Server) today(company tenant) time.Time { return model.DayOf(s.clock(company), company.zone) }
 
 // seesOnlyCatalog reports whether the caller has catalog:read instead of plans:read, and so sees only the
 // plans that are on offer.
