@@ -212,6 +212,7 @@ var fieldTexts = map[string]string{
 	"ListMediaItemsRequest.tag":           "only items with this tag",
 
 	"ListEntitlementsRequest.collection_id": "only entitlements to this collection (col_…)",
+	"ListCollectionsRequest.ids":            "only these collections (col_…)",
 	"ListEntitlementsRequest.item_id":       "only entitlements to this item (media_…)",
 	"ListEntitlementsRequest.customer_id":   "only entitlements given to this customer (cust_…)",
 
