@@ -20,7 +20,7 @@ import (
 )
 
 // TestSlowSubscriptionsDespiteKills moves a test clock over several months while customers use their
-// subscriptions, and kills the services involved. In the end, every period was granted once, and
+// subscriptions, and kills the services involved. Afterwards, every period was granted once, and
 // periods, money and credits add up.
 func TestSlowSubscriptionsDespiteKills(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,9 @@ func (w *world) furnish(t *testing.T) {
 	t.Helper()
 	op := w.Operator(t)
 	w.company = op.NewCompany(t, "Europe/London")
-	w.client, w.key = w.company.NewClient(t), w.company.NewKey(t, 10_000)
+	// The previous release knows no other scopes.
+	w.client = w.company.NewClient(t, "customers:read", "profile:read", "profile:write", "bookings:read")
+	w.key = w.company.NewKey(t, 10_000)
 	ctx := w.company.Ctx(t.Context())
 	owner, err := op.Administrators.CreateAdministrator(ctx, &authv1.CreateAdministratorRequest{Email: "ada@example.com", Name: "Ada Lovelace"})
 	if err != nil {

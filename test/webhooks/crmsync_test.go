@@ -60,7 +60,8 @@ func newCRM(t *testing.T, o operator) *crm {
 	_, e := o.listen(t, "--forward-to", "http://"+addr+"/", "--events", strings.Join(webhookevent.Names(), ","))
 	var secrets []secret
 	o.into(t, &secrets, "webhook", "secret", e.Name)
-	key := o.createKey(t, "--permissions", "customers:read,registrations:read,customer-passes:read,events:read,webhooks:read")
+	// The demonstration company has as many pages and messages as the usual limit allows in a minute.
+	key := o.createKey(t, "--rate-limit", "1000", "--permissions", "customers:read,registrations:read,customer-passes:read,events:read,webhooks:read")
 	base := o.s.Credentials.InterfaceB.BaseURL
 	c := &crm{operator: o, b: harness.NewB(t, base), program: program, env: map[string]string{
 		"B": base, "API_KEY": key.ID, "API_SECRET": key.Secret,
