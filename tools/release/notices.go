@@ -46,8 +46,9 @@ func collectNotices(ctx context.Context, src *source) (*notices, error) {
 	if err != nil {
 		return nil, err
 	}
-	for module, dirs := range linked {
-		for _, dir := range dirs {
+	// In a fixed order: of texts that differ in spaces only, the first one is printed.
+	for _, module := range slices.Sorted(maps.Keys(linked)) {
+		for _, dir := range slices.Sorted(slices.Values(linked[module])) {
 			if err := n.addDirectory(module, dir); err != nil {
 				return nil, err
 			}
