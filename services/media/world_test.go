@@ -105,6 +105,12 @@ func start(t testing.TB, change ...func(*Settings)) *world {
 	if t, ok := t.(*testing.T); ok {
 		t.Parallel()
 	}
+	return startAlone(t, change...)
+}
+
+// startAlone is start for a test that runs while no other does.
+func startAlone(t testing.TB, change ...func(*Settings)) *world {
+	t.Helper()
 	w := &world{
 		t: t, db: testkit.DB(t, pg.Migrations{Part: "media", FS: migrations.FS, AppRole: testkit.AppRole()}), dir: t.TempDir(),
 		issuer: tokentest.New(t), others: newFakeServices(t), company: id.New[id.Company](), clock: &clock{},
