@@ -210,6 +210,16 @@ func testDefaultEvents(p *platform) func(t *testing.T) {
 		}
 		pass := c.give(t, five, ada, nil)
 		has(t, b.await(t, "pass.purchased", text(pass, "id")), object{"totalPaid": 0, "paymentMethod": "FREE"})
+		// The pass of a subscription shows the first payment.
+		plan, trial := c.plan(t, nil), c.plan(t, object{"trialDays": 14})
+		for _, tt := range []struct{ plan, more, want object }{
+			{plan, nil, object{"totalPaid": 40, "paymentMethod": "CASH", "totalUses": 8, "passTitle": "Regular"}},
+			{plan, object{"payment": nil}, object{"totalPaid": 0, "paymentMethod": "OTHER"}}, // not paid yet
+			{trial, object{"payment": nil}, object{"totalPaid": 0, "paymentMethod": "FREE"}},
+		} {
+			sub := c.subscribed(t, tt.plan, ada, tt.more)
+			has(t, b.await(t, "pass.purchased", text(sub, "customerPassId")), tt.want)
+		}
 		byPass := c.register(t, workshop, ada, byPass(pass))
 		has(t, b.await(t, "registration.created", text(byPass, "id")), object{"passUsed": pass["id"], "totalPaid": 0, "paymentMethod": "PASS"})
 		last := c.register(t, workshop, c.customer(t, "Ben", "King"), by("CASH"))
