@@ -63,6 +63,20 @@ type (
 	Entitlement = ID[entitlementKind]
 	// Upload identifies the upload of a file: upl_.
 	Upload = ID[uploadKind]
+	// StaffMember identifies a person who gives appointments or teaches classes: staff_.
+	StaffMember = ID[staffMemberKind]
+	// Room identifies a room or a kind of equipment: room_.
+	Room = ID[roomKind]
+	// TimeOff identifies a time at which a person or a room cannot be booked: off_.
+	TimeOff = ID[timeOffKind]
+	// Holiday identifies a day on which nobody can be booked: hol_.
+	Holiday = ID[holidayKind]
+	// AppointmentType identifies a kind of appointment: apt_. Its event has the same UUID.
+	AppointmentType = ID[appointmentTypeKind]
+	// Appointment identifies an appointment: appt_. Its booking has the same UUID.
+	Appointment = ID[appointmentKind]
+	// Calendar identifies a calendar with a secret address: cal_.
+	Calendar = ID[calendarKind]
 )
 
 type (
@@ -96,6 +110,13 @@ type (
 	collectionKind        struct{}
 	entitlementKind       struct{}
 	uploadKind            struct{}
+	staffMemberKind       struct{}
+	roomKind              struct{}
+	timeOffKind           struct{}
+	holidayKind           struct{}
+	appointmentTypeKind   struct{}
+	appointmentKind       struct{}
+	calendarKind          struct{}
 )
 
 func (companyKind) Prefix() string           { return "comp_" }
@@ -128,3 +149,10 @@ func (mediaItemKind) Prefix() string         { return "media_" }
 func (collectionKind) Prefix() string        { return "col_" }
 func (entitlementKind) Prefix() string       { return "ent_" }
 func (uploadKind) Prefix() string            { return "upl_" }
+func (staffMemberKind) Prefix() string       { return "staff_" }
+func (roomKind) Prefix() string              { return "room_" }
+func (timeOffKind) Prefix() string           { return "off_" }
+func (holidayKind) Prefix() string           { return "hol_" }
+func (appointmentTypeKind) Prefix() string   { return "apt_" }
+func (appointmentKind) Prefix() string       { return "appt_" }
+func (calendarKind) Prefix() string          { return "cal_" }

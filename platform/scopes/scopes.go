@@ -12,10 +12,16 @@ const (
 	APIClientsWrite         = "api-clients:write"
 	APIKeysRead             = "api-keys:read"
 	APIKeysWrite            = "api-keys:write"
+	AppointmentTypesRead    = "appointment-types:read"
+	AppointmentTypesWrite   = "appointment-types:write"
+	AppointmentsRead        = "appointments:read"
+	AppointmentsWrite       = "appointments:write"
 	AuditRead               = "audit:read"
 	AuditWrite              = "audit:write"
 	BookingsRead            = "bookings:read"
 	BookingsWrite           = "bookings:write"
+	CalendarsRead           = "calendars:read"
+	CalendarsWrite          = "calendars:write"
 	CatalogRead             = "catalog:read"
 	CompanyRead             = "company:read"
 	CompanyWrite            = "company:write"
@@ -46,8 +52,12 @@ const (
 	RegistrationsRead       = "registrations:read"
 	RegistrationsWrite      = "registrations:write"
 	RequestsRead            = "requests:read"
+	RoomsRead               = "rooms:read"
+	RoomsWrite              = "rooms:write"
 	ServiceCredentialsRead  = "service-credentials:read"
 	ServiceCredentialsWrite = "service-credentials:write"
+	StaffRead               = "staff:read"
+	StaffWrite              = "staff:write"
 	SubscriptionsRead       = "subscriptions:read"
 	SubscriptionsWrite      = "subscriptions:write"
 	TestModeRead            = "test-mode:read"
@@ -67,7 +77,7 @@ const Everything = "*"
 // InterfaceA returns the scopes that an API client can have. On Interface A, PassesRead means the passes
 // of a customer.
 func InterfaceA() []string {
-	return []string{CustomersRead, ProfileRead, ProfileWrite, BookingsRead, PassesRead, NotesRead, NotesWrite, SubscriptionsRead, MediaRead}
+	return []string{CustomersRead, ProfileRead, ProfileWrite, BookingsRead, PassesRead, NotesRead, NotesWrite, SubscriptionsRead, MediaRead, AppointmentsRead}
 }
 
 // InToken returns the scopes that the token of an API client with the granted scopes carries. To
@@ -86,10 +96,11 @@ func InToken(granted []string) []string {
 // sorted, like the scopes of a token.
 func InterfaceB() []string {
 	return []string{
-		CustomerPassesRead, CustomerPassesWrite, CustomersRead, CustomersWrite, DiscountsRead, DiscountsWrite, EventsRead, EventsWrite,
-		HoldsRead, HoldsWrite, MediaRead, MediaWrite, PassesRead, PassesWrite, PlansRead, PlansWrite, PlaybackWrite,
-		RegistrationsRead, RegistrationsWrite, RequestsRead, SubscriptionsRead, SubscriptionsWrite,
-		TestModeRead, TestModeWrite, TransactionsRead, TransactionsWrite, WaitlistRead, WaitlistWrite, WebhooksRead, WebhooksWrite,
+		AppointmentTypesRead, AppointmentTypesWrite, AppointmentsRead, AppointmentsWrite, CalendarsRead, CalendarsWrite, CustomerPassesRead,
+		CustomerPassesWrite, CustomersRead, CustomersWrite, DiscountsRead, DiscountsWrite, EventsRead, EventsWrite, HoldsRead, HoldsWrite,
+		MediaRead, MediaWrite, PassesRead, PassesWrite, PlansRead, PlansWrite, PlaybackWrite, RegistrationsRead, RegistrationsWrite,
+		RequestsRead, RoomsRead, RoomsWrite, StaffRead, StaffWrite, SubscriptionsRead, SubscriptionsWrite, TestModeRead, TestModeWrite,
+		TransactionsRead, TransactionsWrite, WaitlistRead, WaitlistWrite, WebhooksRead, WebhooksWrite,
 	}
 }
 
@@ -108,6 +119,7 @@ func Service() []string {
 		CustomerPassesRead, CustomerPassesWrite, RedemptionsWrite, DiscountsRead, DiscountsWrite,
 		RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite, HoldsRead, HoldsWrite, WaitlistRead, WaitlistWrite,
 		PlansRead, PlansWrite, SubscriptionsWrite, PlaybackWrite, MediaWrite, WebhooksRead, WebhooksWrite,
+		AppointmentsWrite, AppointmentTypesRead, AppointmentTypesWrite, CalendarsRead, CalendarsWrite, RoomsRead, RoomsWrite, StaffRead, StaffWrite,
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite,
 		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite, RequestsRead, TestModeRead, TestModeWrite)
@@ -119,7 +131,9 @@ func Staff() []string {
 		CustomersRead, CustomersWrite, ProfileRead, ProfileWrite, NotesRead, NotesWrite, EventsRead, EventsWrite,
 		BookingsRead, BookingsWrite, RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite, HoldsRead, HoldsWrite,
 		WaitlistRead, WaitlistWrite, PassesRead, PassesWrite, CustomerPassesRead, CustomerPassesWrite, DiscountsRead, DiscountsWrite,
-		PlansRead, PlansWrite, SubscriptionsRead, SubscriptionsWrite, PlaybackWrite, MediaRead, MediaWrite, AuditWrite, TestModeRead,
+		PlansRead, PlansWrite, SubscriptionsRead, SubscriptionsWrite, PlaybackWrite, MediaRead, MediaWrite,
+		AppointmentsRead, AppointmentsWrite, AppointmentTypesRead, AppointmentTypesWrite, CalendarsRead, CalendarsWrite, RoomsRead, RoomsWrite,
+		StaffRead, StaffWrite, AuditWrite, TestModeRead,
 	}
 }
 

@@ -41,6 +41,10 @@ const (
 	WaitlistJoined  = "booking.v1.waitlist_joined"
 	WaitlistOffered = "booking.v1.waitlist_offered"
 	WaitlistEnded   = "booking.v1.waitlist_ended"
+
+	AppointmentBooked    = "booking.v1.appointment_booked"
+	AppointmentMoved     = "booking.v1.appointment_moved"
+	AppointmentCancelled = "booking.v1.appointment_cancelled"
 )
 
 // The pass service publishes these.

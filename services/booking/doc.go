@@ -31,6 +31,15 @@
 // in the copy yet is fetched from the customer service. Reads, and purchases by customers in the
 // copy, therefore need no other service.
 //
+// An appointment is a booking of one space on a date that has a staff member and rooms. Its date is made
+// in the commit of the purchase, and is cancelled in the commit that frees its space, unless a waiting
+// customer takes it. Assignments say whose time a date takes: of one staff member and a unit of each room
+// for an appointment, of its teachers and rooms for a class. Package slots computes what is free.
+//
+//	BookAppointment ──▶ lock staff and rooms ──▶ free? ──▶ date + assignments + purchase ──▶ as above
+//	cancelled, expired or undone ──▶ space free ──▶ a waiting customer takes it
+//	                                     └────────▶ nobody: date cancelled, staff and rooms free
+//
 // Package model has the types and decisions, package store the SQL, and package convert the
 // conversion of messages. This package has the RPCs, the events and the jobs.
 //
@@ -112,4 +121,31 @@
 //     A test clock changes nothing for other companies, and does not delay their jobs.
 //  31. A booking has the credits that the pass service took. The commit that confirms a purchase by a pass
 //     with unlimited bookings sets them to 0, before its events, and nothing is returned later.
+//  32. No staff member, and no unit of a room, has two active assignments at a time, buffers included. A
+//     constraint of the database keeps this, for every writer. The service decides before it, under the
+//     locks of the staff members and rooms, so that callers see a refusal and never the constraint.
+//  33. The time of an assignment is that of its date with the buffers, and it is active exactly while its
+//     date is scheduled, of an event that is not deleted, and has the person or room. A trigger keeps this
+//     in the commit that changes the date.
+//  34. An appointment has its date, its staff member, its rooms and its booking from one commit on. Its
+//     date has one space. If that space is free at the end of a commit, and no waiting customer took it,
+//     the date is cancelled in this commit.
+//  35. A move changes the slot of an appointment in one commit, which takes the new slot and frees the old
+//     one. It is refused, or the appointment has the new slot; the booking, its price and its identifiers
+//     stay.
+//  36. A slot is free if the appointment lies within a shift of a staff member who offers the type, outside
+//     holidays and time off; if with its buffers it overlaps no assignment of that person, and for each
+//     requirement a unit of a room is free throughout; and if it is on the grid, after the notice and
+//     within the horizon. BookAppointment decides by the same function as FindSlots.
+//  37. Shifts, holidays and the grid are wall time in their own zones. A shift that begins before a clock
+//     change ends at its wall time after it, so it is longer or shorter. Time off is an instant to an
+//     instant.
+//  38. Among several free staff members, the one with the fewest minutes of dates in the calendar week of the
+//     start is chosen, then the fewest on its day, then the lowest identifier.
+//  39. Time off that is accepted without keep_bookings overlaps no assignment, and no assignment is made
+//     during time off afterwards.
+//  40. Every appointment that becomes visible publishes one appointment_booked, every move one
+//     appointment_moved, and every cancellation one appointment_cancelled, in the same commit.
+//  41. An entry of a calendar has one identifier for its life, and every change that a calendar shows
+//     increases its sequence. Only the secret of a calendar opens it, and only its SHA-256 is stored.
 package booking

@@ -18,7 +18,7 @@ import (
 func Part() service.Part {
 	return service.Part{
 		Name:  "booking",
-		About: "events, their dates and capacity, and the transactions in which customers book them",
+		About: "events, their dates and capacity, staff, rooms and appointments, and the transactions in which customers book",
 		// auth refreshes its copies of companies, customer confirms deletions, and media looks up
 		// bookings of events.
 		Callers:    []string{"auth", "customer", "media", "admin", "gateway-a", "gateway-b", "reservectl"},
@@ -68,6 +68,11 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterDiscountServiceServer(srv, server)
 	bookingv1.RegisterWaitlistServiceServer(srv, server)
 	bookingv1.RegisterVerificationServiceServer(srv, server)
+	bookingv1.RegisterStaffServiceServer(srv, server)
+	bookingv1.RegisterRoomServiceServer(srv, server)
+	bookingv1.RegisterAppointmentTypeServiceServer(srv, server)
+	bookingv1.RegisterAppointmentServiceServer(srv, server)
+	bookingv1.RegisterCalendarServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)

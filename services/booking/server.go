@@ -24,6 +24,11 @@ type Server struct {
 	bookingv1.UnimplementedDiscountServiceServer
 	bookingv1.UnimplementedWaitlistServiceServer
 	bookingv1.UnimplementedVerificationServiceServer
+	bookingv1.UnimplementedStaffServiceServer
+	bookingv1.UnimplementedRoomServiceServer
+	bookingv1.UnimplementedAppointmentTypeServiceServer
+	bookingv1.UnimplementedAppointmentServiceServer
+	bookingv1.UnimplementedCalendarServiceServer
 	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store     *store.Store

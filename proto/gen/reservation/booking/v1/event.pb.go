@@ -269,10 +269,16 @@ type Event struct {
 	// The rule that generated the first dates; unset if they were listed one by one.
 	Recurrence *Recurrence `protobuf:"bytes,14,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	// The dates together, also those that `dates` leaves out.
-	Summary       *DatesSummary `protobuf:"bytes,15,opt,name=summary,proto3" json:"summary,omitempty"`
-	BookingRules  *BookingRules `protobuf:"bytes,16,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Summary      *DatesSummary `protobuf:"bytes,15,opt,name=summary,proto3" json:"summary,omitempty"`
+	BookingRules *BookingRules `protobuf:"bytes,16,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
+	// Who teaches new dates, and where.
+	StaffAndRooms *StaffAndRooms `protobuf:"bytes,17,opt,name=staff_and_rooms,json=staffAndRooms,proto3" json:"staff_and_rooms,omitempty"`
+	// apt_ identifier, if the event has the appointments of an appointment type. Such an event and its dates
+	// change only with the appointment type and its appointments; EventService refuses other changes with
+	// APPOINTMENT_EVENT. It is read with at most 100 dates.
+	AppointmentTypeId string `protobuf:"bytes,18,opt,name=appointment_type_id,json=appointmentTypeId,proto3" json:"appointment_type_id,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
@@ -415,6 +421,20 @@ func (x *Event) GetBookingRules() *BookingRules {
 		return x.BookingRules
 	}
 	return nil
+}
+
+func (x *Event) GetStaffAndRooms() *StaffAndRooms {
+	if x != nil {
+		return x.StaffAndRooms
+	}
+	return nil
+}
+
+func (x *Event) GetAppointmentTypeId() string {
+	if x != nil {
+		return x.AppointmentTypeId
+	}
+	return ""
 }
 
 // DatesSummary describes all dates of an event together. Sums include the dates to come, which are
@@ -692,8 +712,12 @@ type EventDate struct {
 	// Spaces on offer; unset means unlimited.
 	Capacity *int32 `protobuf:"varint,5,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
 	// Spaces taken.
-	Booked        int32           `protobuf:"varint,6,opt,name=booked,proto3" json:"booked,omitempty"`
-	Status        EventDateStatus `protobuf:"varint,7,opt,name=status,proto3,enum=reservation.booking.v1.EventDateStatus" json:"status,omitempty"`
+	Booked int32           `protobuf:"varint,6,opt,name=booked,proto3" json:"booked,omitempty"`
+	Status EventDateStatus `protobuf:"varint,7,opt,name=status,proto3,enum=reservation.booking.v1.EventDateStatus" json:"status,omitempty"`
+	// Who teaches and where, also of a cancelled date. GetEventDate, ListEventDates and the responses to
+	// changes of a date set these fields; other RPCs leave them empty.
+	Staff         []*AssignedStaff `protobuf:"bytes,8,rep,name=staff,proto3" json:"staff,omitempty"`
+	Rooms         []*RoomReference `protobuf:"bytes,9,rep,name=rooms,proto3" json:"rooms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -777,6 +801,254 @@ func (x *EventDate) GetStatus() EventDateStatus {
 	return EventDateStatus_EVENT_DATE_STATUS_UNSPECIFIED
 }
 
+func (x *EventDate) GetStaff() []*AssignedStaff {
+	if x != nil {
+		return x.Staff
+	}
+	return nil
+}
+
+func (x *EventDate) GetRooms() []*RoomReference {
+	if x != nil {
+		return x.Rooms
+	}
+	return nil
+}
+
+// StaffReference is a person as shown in an appointment or a date.
+type StaffReference struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// staff_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Color         string `protobuf:"bytes,3,opt,name=color,proto3" json:"color,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StaffReference) Reset() {
+	*x = StaffReference{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StaffReference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StaffReference) ProtoMessage() {}
+
+func (x *StaffReference) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StaffReference.ProtoReflect.Descriptor instead.
+func (*StaffReference) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *StaffReference) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *StaffReference) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *StaffReference) GetColor() string {
+	if x != nil {
+		return x.Color
+	}
+	return ""
+}
+
+// RoomReference is a room as shown in an appointment or a date.
+type RoomReference struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// room_ identifier.
+	Id   string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The unit, from 1.
+	Unit          int32 `protobuf:"varint,3,opt,name=unit,proto3" json:"unit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RoomReference) Reset() {
+	*x = RoomReference{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RoomReference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RoomReference) ProtoMessage() {}
+
+func (x *RoomReference) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RoomReference.ProtoReflect.Descriptor instead.
+func (*RoomReference) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *RoomReference) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RoomReference) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RoomReference) GetUnit() int32 {
+	if x != nil {
+		return x.Unit
+	}
+	return 0
+}
+
+// AssignedStaff is a person who teaches a date.
+type AssignedStaff struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Staff *StaffReference        `protobuf:"bytes,1,opt,name=staff,proto3" json:"staff,omitempty"`
+	// staff_ identifier of the person whom this one replaces on this date; empty if nobody is replaced.
+	SubstitutesForId string `protobuf:"bytes,2,opt,name=substitutes_for_id,json=substitutesForId,proto3" json:"substitutes_for_id,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *AssignedStaff) Reset() {
+	*x = AssignedStaff{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AssignedStaff) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AssignedStaff) ProtoMessage() {}
+
+func (x *AssignedStaff) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AssignedStaff.ProtoReflect.Descriptor instead.
+func (*AssignedStaff) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *AssignedStaff) GetStaff() *StaffReference {
+	if x != nil {
+		return x.Staff
+	}
+	return nil
+}
+
+func (x *AssignedStaff) GetSubstitutesForId() string {
+	if x != nil {
+		return x.SubstitutesForId
+	}
+	return ""
+}
+
+// StaffAndRooms is who teaches and where. A wrapper, so that a change can set empty lists.
+type StaffAndRooms struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// staff_ identifiers, at most 10.
+	StaffIds []string `protobuf:"bytes,1,rep,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
+	// room_ identifiers, at most 10. Each date uses one unit of each room.
+	RoomIds       []string `protobuf:"bytes,2,rep,name=room_ids,json=roomIds,proto3" json:"room_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StaffAndRooms) Reset() {
+	*x = StaffAndRooms{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StaffAndRooms) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StaffAndRooms) ProtoMessage() {}
+
+func (x *StaffAndRooms) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StaffAndRooms.ProtoReflect.Descriptor instead.
+func (*StaffAndRooms) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *StaffAndRooms) GetStaffIds() []string {
+	if x != nil {
+		return x.StaffIds
+	}
+	return nil
+}
+
+func (x *StaffAndRooms) GetRoomIds() []string {
+	if x != nil {
+		return x.RoomIds
+	}
+	return nil
+}
+
 // PricingOption is a price for one space of an event.
 type PricingOption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -801,7 +1073,7 @@ type PricingOption struct {
 
 func (x *PricingOption) Reset() {
 	*x = PricingOption{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -813,7 +1085,7 @@ func (x *PricingOption) String() string {
 func (*PricingOption) ProtoMessage() {}
 
 func (x *PricingOption) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -826,7 +1098,7 @@ func (x *PricingOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PricingOption.ProtoReflect.Descriptor instead.
 func (*PricingOption) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{5}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PricingOption) GetId() string {
@@ -905,7 +1177,7 @@ type NewEventDate struct {
 
 func (x *NewEventDate) Reset() {
 	*x = NewEventDate{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -917,7 +1189,7 @@ func (x *NewEventDate) String() string {
 func (*NewEventDate) ProtoMessage() {}
 
 func (x *NewEventDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -930,7 +1202,7 @@ func (x *NewEventDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewEventDate.ProtoReflect.Descriptor instead.
 func (*NewEventDate) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{6}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *NewEventDate) GetStartsAt() *timestamppb.Timestamp {
@@ -1000,14 +1272,17 @@ type EventDateChange struct {
 	// The end, as an alternative to duration_minutes; if both are set, they must agree.
 	EndsAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
 	// Alternative to ends_at, as in NewEventDate.
-	LocalEnd      *string `protobuf:"bytes,8,opt,name=local_end,json=localEnd,proto3,oneof" json:"local_end,omitempty"`
+	LocalEnd *string `protobuf:"bytes,8,opt,name=local_end,json=localEnd,proto3,oneof" json:"local_end,omitempty"`
+	// Replaces who teaches and where; a date to add takes that of the event. A person or room who is
+	// already taken is refused with STAFF_BUSY or ROOM_BUSY. UpdateEvent does not accept it.
+	StaffAndRooms *StaffAndRooms `protobuf:"bytes,9,opt,name=staff_and_rooms,json=staffAndRooms,proto3" json:"staff_and_rooms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EventDateChange) Reset() {
 	*x = EventDateChange{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1294,7 @@ func (x *EventDateChange) String() string {
 func (*EventDateChange) ProtoMessage() {}
 
 func (x *EventDateChange) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1307,7 @@ func (x *EventDateChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventDateChange.ProtoReflect.Descriptor instead.
 func (*EventDateChange) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{7}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EventDateChange) GetId() string {
@@ -1091,6 +1366,13 @@ func (x *EventDateChange) GetLocalEnd() string {
 	return ""
 }
 
+func (x *EventDateChange) GetStaffAndRooms() *StaffAndRooms {
+	if x != nil {
+		return x.StaffAndRooms
+	}
+	return nil
+}
+
 // PricingOptionChange changes a pricing option of an event, or adds one. Existing bookings keep the
 // price at which they were made.
 type PricingOptionChange struct {
@@ -1117,7 +1399,7 @@ type PricingOptionChange struct {
 
 func (x *PricingOptionChange) Reset() {
 	*x = PricingOptionChange{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1129,7 +1411,7 @@ func (x *PricingOptionChange) String() string {
 func (*PricingOptionChange) ProtoMessage() {}
 
 func (x *PricingOptionChange) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1142,7 +1424,7 @@ func (x *PricingOptionChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PricingOptionChange.ProtoReflect.Descriptor instead.
 func (*PricingOptionChange) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{8}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PricingOptionChange) GetId() string {
@@ -1226,7 +1508,7 @@ type NewPricingOption struct {
 
 func (x *NewPricingOption) Reset() {
 	*x = NewPricingOption{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1238,7 +1520,7 @@ func (x *NewPricingOption) String() string {
 func (*NewPricingOption) ProtoMessage() {}
 
 func (x *NewPricingOption) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1251,7 +1533,7 @@ func (x *NewPricingOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewPricingOption.ProtoReflect.Descriptor instead.
 func (*NewPricingOption) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{9}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *NewPricingOption) GetName() string {
@@ -1319,13 +1601,15 @@ type CreateEventRequest struct {
 	// 0 to 525600; unset means that cancellation is free until the start.
 	FreeCancellationMinutes *int32        `protobuf:"varint,10,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
 	BookingRules            *BookingRules `protobuf:"bytes,11,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
-	unknownFields           protoimpl.UnknownFields
-	sizeCache               protoimpl.SizeCache
+	// Who teaches the dates, and where.
+	StaffAndRooms *StaffAndRooms `protobuf:"bytes,12,opt,name=staff_and_rooms,json=staffAndRooms,proto3" json:"staff_and_rooms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateEventRequest) Reset() {
 	*x = CreateEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1337,7 +1621,7 @@ func (x *CreateEventRequest) String() string {
 func (*CreateEventRequest) ProtoMessage() {}
 
 func (x *CreateEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1350,7 +1634,7 @@ func (x *CreateEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateEventRequest.ProtoReflect.Descriptor instead.
 func (*CreateEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{10}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CreateEventRequest) GetTitle() string {
@@ -1430,6 +1714,13 @@ func (x *CreateEventRequest) GetBookingRules() *BookingRules {
 	return nil
 }
 
+func (x *CreateEventRequest) GetStaffAndRooms() *StaffAndRooms {
+	if x != nil {
+		return x.StaffAndRooms
+	}
+	return nil
+}
+
 type CreateEventResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
@@ -1439,7 +1730,7 @@ type CreateEventResponse struct {
 
 func (x *CreateEventResponse) Reset() {
 	*x = CreateEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +1742,7 @@ func (x *CreateEventResponse) String() string {
 func (*CreateEventResponse) ProtoMessage() {}
 
 func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,7 +1755,7 @@ func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateEventResponse.ProtoReflect.Descriptor instead.
 func (*CreateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{11}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CreateEventResponse) GetEvent() *Event {
@@ -1486,7 +1777,7 @@ type GetEventRequest struct {
 
 func (x *GetEventRequest) Reset() {
 	*x = GetEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1498,7 +1789,7 @@ func (x *GetEventRequest) String() string {
 func (*GetEventRequest) ProtoMessage() {}
 
 func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1511,7 +1802,7 @@ func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventRequest.ProtoReflect.Descriptor instead.
 func (*GetEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{12}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GetEventRequest) GetId() string {
@@ -1537,7 +1828,7 @@ type GetEventResponse struct {
 
 func (x *GetEventResponse) Reset() {
 	*x = GetEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1549,7 +1840,7 @@ func (x *GetEventResponse) String() string {
 func (*GetEventResponse) ProtoMessage() {}
 
 func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1562,7 +1853,7 @@ func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventResponse.ProtoReflect.Descriptor instead.
 func (*GetEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{13}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetEventResponse) GetEvent() *Event {
@@ -1601,7 +1892,7 @@ type ListEventsRequest struct {
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1613,7 +1904,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1626,7 +1917,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{14}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListEventsRequest) GetPageSize() int32 {
@@ -1720,7 +2011,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1732,7 +2023,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1745,7 +2036,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{15}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListEventsResponse) GetEvents() []*Event {
@@ -1801,7 +2092,7 @@ type ListEventDatesRequest struct {
 
 func (x *ListEventDatesRequest) Reset() {
 	*x = ListEventDatesRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1813,7 +2104,7 @@ func (x *ListEventDatesRequest) String() string {
 func (*ListEventDatesRequest) ProtoMessage() {}
 
 func (x *ListEventDatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1826,7 +2117,7 @@ func (x *ListEventDatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventDatesRequest.ProtoReflect.Descriptor instead.
 func (*ListEventDatesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{16}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListEventDatesRequest) GetStartsFrom() *timestamppb.Timestamp {
@@ -1945,7 +2236,7 @@ type ScheduledDate struct {
 
 func (x *ScheduledDate) Reset() {
 	*x = ScheduledDate{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1957,7 +2248,7 @@ func (x *ScheduledDate) String() string {
 func (*ScheduledDate) ProtoMessage() {}
 
 func (x *ScheduledDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1970,7 +2261,7 @@ func (x *ScheduledDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduledDate.ProtoReflect.Descriptor instead.
 func (*ScheduledDate) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{17}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ScheduledDate) GetDate() *EventDate {
@@ -2081,7 +2372,7 @@ type GetEventDateRequest struct {
 
 func (x *GetEventDateRequest) Reset() {
 	*x = GetEventDateRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2384,7 @@ func (x *GetEventDateRequest) String() string {
 func (*GetEventDateRequest) ProtoMessage() {}
 
 func (x *GetEventDateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2397,7 @@ func (x *GetEventDateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventDateRequest.ProtoReflect.Descriptor instead.
 func (*GetEventDateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{18}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetEventDateRequest) GetId() string {
@@ -2125,7 +2416,7 @@ type GetEventDateResponse struct {
 
 func (x *GetEventDateResponse) Reset() {
 	*x = GetEventDateResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2137,7 +2428,7 @@ func (x *GetEventDateResponse) String() string {
 func (*GetEventDateResponse) ProtoMessage() {}
 
 func (x *GetEventDateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2150,7 +2441,7 @@ func (x *GetEventDateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventDateResponse.ProtoReflect.Descriptor instead.
 func (*GetEventDateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{19}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetEventDateResponse) GetDate() *ScheduledDate {
@@ -2173,7 +2464,7 @@ type ListEventDatesResponse struct {
 
 func (x *ListEventDatesResponse) Reset() {
 	*x = ListEventDatesResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +2476,7 @@ func (x *ListEventDatesResponse) String() string {
 func (*ListEventDatesResponse) ProtoMessage() {}
 
 func (x *ListEventDatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +2489,7 @@ func (x *ListEventDatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventDatesResponse.ProtoReflect.Descriptor instead.
 func (*ListEventDatesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{20}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListEventDatesResponse) GetDates() []*ScheduledDate {
@@ -2263,14 +2554,17 @@ type UpdateEventRequest struct {
 	Recurrence *Recurrence `protobuf:"bytes,13,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	// Replaces the booking rules as a whole; unset leaves them unchanged, and an empty message removes
 	// them.
-	BookingRules  *BookingRules `protobuf:"bytes,14,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
+	BookingRules *BookingRules `protobuf:"bytes,14,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
+	// Replaces who teaches and where, of the event and of its dates to come. Dates on which somebody is
+	// replaced, or that have other staff or rooms than the event, keep theirs.
+	StaffAndRooms *StaffAndRooms `protobuf:"bytes,15,opt,name=staff_and_rooms,json=staffAndRooms,proto3" json:"staff_and_rooms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateEventRequest) Reset() {
 	*x = UpdateEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2282,7 +2576,7 @@ func (x *UpdateEventRequest) String() string {
 func (*UpdateEventRequest) ProtoMessage() {}
 
 func (x *UpdateEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2295,7 +2589,7 @@ func (x *UpdateEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventRequest.ProtoReflect.Descriptor instead.
 func (*UpdateEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{21}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *UpdateEventRequest) GetId() string {
@@ -2396,6 +2690,13 @@ func (x *UpdateEventRequest) GetBookingRules() *BookingRules {
 	return nil
 }
 
+func (x *UpdateEventRequest) GetStaffAndRooms() *StaffAndRooms {
+	if x != nil {
+		return x.StaffAndRooms
+	}
+	return nil
+}
+
 type UpdateEventResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
@@ -2405,7 +2706,7 @@ type UpdateEventResponse struct {
 
 func (x *UpdateEventResponse) Reset() {
 	*x = UpdateEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2417,7 +2718,7 @@ func (x *UpdateEventResponse) String() string {
 func (*UpdateEventResponse) ProtoMessage() {}
 
 func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2430,7 +2731,7 @@ func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventResponse.ProtoReflect.Descriptor instead.
 func (*UpdateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{22}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *UpdateEventResponse) GetEvent() *Event {
@@ -2451,7 +2752,7 @@ type CancelEventRequest struct {
 
 func (x *CancelEventRequest) Reset() {
 	*x = CancelEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2463,7 +2764,7 @@ func (x *CancelEventRequest) String() string {
 func (*CancelEventRequest) ProtoMessage() {}
 
 func (x *CancelEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2476,7 +2777,7 @@ func (x *CancelEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventRequest.ProtoReflect.Descriptor instead.
 func (*CancelEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{23}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CancelEventRequest) GetId() string {
@@ -2504,7 +2805,7 @@ type CancelEventResponse struct {
 
 func (x *CancelEventResponse) Reset() {
 	*x = CancelEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2516,7 +2817,7 @@ func (x *CancelEventResponse) String() string {
 func (*CancelEventResponse) ProtoMessage() {}
 
 func (x *CancelEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2529,7 +2830,7 @@ func (x *CancelEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventResponse.ProtoReflect.Descriptor instead.
 func (*CancelEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{24}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CancelEventResponse) GetEvent() *Event {
@@ -2556,7 +2857,7 @@ type DeleteEventRequest struct {
 
 func (x *DeleteEventRequest) Reset() {
 	*x = DeleteEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2568,7 +2869,7 @@ func (x *DeleteEventRequest) String() string {
 func (*DeleteEventRequest) ProtoMessage() {}
 
 func (x *DeleteEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2581,7 +2882,7 @@ func (x *DeleteEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEventRequest.ProtoReflect.Descriptor instead.
 func (*DeleteEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{25}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DeleteEventRequest) GetId() string {
@@ -2606,7 +2907,7 @@ type DeleteEventResponse struct {
 
 func (x *DeleteEventResponse) Reset() {
 	*x = DeleteEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2618,7 +2919,7 @@ func (x *DeleteEventResponse) String() string {
 func (*DeleteEventResponse) ProtoMessage() {}
 
 func (x *DeleteEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2631,7 +2932,7 @@ func (x *DeleteEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEventResponse.ProtoReflect.Descriptor instead.
 func (*DeleteEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{26}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{30}
 }
 
 type UpdateEventDateRequest struct {
@@ -2646,7 +2947,7 @@ type UpdateEventDateRequest struct {
 
 func (x *UpdateEventDateRequest) Reset() {
 	*x = UpdateEventDateRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2658,7 +2959,7 @@ func (x *UpdateEventDateRequest) String() string {
 func (*UpdateEventDateRequest) ProtoMessage() {}
 
 func (x *UpdateEventDateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2671,7 +2972,7 @@ func (x *UpdateEventDateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventDateRequest.ProtoReflect.Descriptor instead.
 func (*UpdateEventDateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{27}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *UpdateEventDateRequest) GetDate() *EventDateChange {
@@ -2698,7 +2999,7 @@ type UpdateEventDateResponse struct {
 
 func (x *UpdateEventDateResponse) Reset() {
 	*x = UpdateEventDateResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2710,7 +3011,7 @@ func (x *UpdateEventDateResponse) String() string {
 func (*UpdateEventDateResponse) ProtoMessage() {}
 
 func (x *UpdateEventDateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2723,7 +3024,7 @@ func (x *UpdateEventDateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventDateResponse.ProtoReflect.Descriptor instead.
 func (*UpdateEventDateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{28}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *UpdateEventDateResponse) GetDate() *EventDate {
@@ -2755,7 +3056,7 @@ type CancelEventDateRequest struct {
 
 func (x *CancelEventDateRequest) Reset() {
 	*x = CancelEventDateRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[29]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2767,7 +3068,7 @@ func (x *CancelEventDateRequest) String() string {
 func (*CancelEventDateRequest) ProtoMessage() {}
 
 func (x *CancelEventDateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[29]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2780,7 +3081,7 @@ func (x *CancelEventDateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventDateRequest.ProtoReflect.Descriptor instead.
 func (*CancelEventDateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{29}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CancelEventDateRequest) GetId() string {
@@ -2818,7 +3119,7 @@ type CancelEventDateResponse struct {
 
 func (x *CancelEventDateResponse) Reset() {
 	*x = CancelEventDateResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[30]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2830,7 +3131,7 @@ func (x *CancelEventDateResponse) String() string {
 func (*CancelEventDateResponse) ProtoMessage() {}
 
 func (x *CancelEventDateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[30]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2843,7 +3144,7 @@ func (x *CancelEventDateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventDateResponse.ProtoReflect.Descriptor instead.
 func (*CancelEventDateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{30}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CancelEventDateResponse) GetDate() *EventDate {
@@ -2889,7 +3190,7 @@ type AddEventDatesRequest struct {
 
 func (x *AddEventDatesRequest) Reset() {
 	*x = AddEventDatesRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[31]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2901,7 +3202,7 @@ func (x *AddEventDatesRequest) String() string {
 func (*AddEventDatesRequest) ProtoMessage() {}
 
 func (x *AddEventDatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[31]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2914,7 +3215,7 @@ func (x *AddEventDatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddEventDatesRequest.ProtoReflect.Descriptor instead.
 func (*AddEventDatesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{31}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AddEventDatesRequest) GetEventId() string {
@@ -2950,7 +3251,7 @@ type AddEventDatesResponse struct {
 
 func (x *AddEventDatesResponse) Reset() {
 	*x = AddEventDatesResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[32]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2962,7 +3263,7 @@ func (x *AddEventDatesResponse) String() string {
 func (*AddEventDatesResponse) ProtoMessage() {}
 
 func (x *AddEventDatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[32]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2975,7 +3276,7 @@ func (x *AddEventDatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddEventDatesResponse.ProtoReflect.Descriptor instead.
 func (*AddEventDatesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{32}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AddEventDatesResponse) GetDates() []*EventDate {
@@ -2996,7 +3297,7 @@ var File_reservation_booking_v1_event_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\xc2\x06\n" +
+	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\xc1\a\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -3018,7 +3319,9 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"recurrence\x18\x0e \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
 	"recurrence\x12>\n" +
 	"\asummary\x18\x0f \x01(\v2$.reservation.booking.v1.DatesSummaryR\asummary\x12I\n" +
-	"\rbooking_rules\x18\x10 \x01(\v2$.reservation.booking.v1.BookingRulesR\fbookingRulesB\x1c\n" +
+	"\rbooking_rules\x18\x10 \x01(\v2$.reservation.booking.v1.BookingRulesR\fbookingRules\x12M\n" +
+	"\x0fstaff_and_rooms\x18\x11 \x01(\v2%.reservation.booking.v1.StaffAndRoomsR\rstaffAndRooms\x12.\n" +
+	"\x13appointment_type_id\x18\x12 \x01(\tR\x11appointmentTypeIdB\x1c\n" +
 	"\x1a_free_cancellation_minutes\"\xd6\x02\n" +
 	"\fDatesSummary\x12\x1a\n" +
 	"\bupcoming\x18\x01 \x01(\x05R\bupcoming\x12\x14\n" +
@@ -3043,7 +3346,7 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"localStart\x12/\n" +
 	"\n" +
 	"exceptions\x18\x03 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04r\x02\x18(R\n" +
-	"exceptions\"\xa2\x02\n" +
+	"exceptions\"\x9c\x03\n" +
 	"\tEventDate\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
 	"\tstarts_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12)\n" +
@@ -3051,8 +3354,26 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\btimezone\x18\x04 \x01(\tR\btimezone\x12\x1f\n" +
 	"\bcapacity\x18\x05 \x01(\x05H\x00R\bcapacity\x88\x01\x01\x12\x16\n" +
 	"\x06booked\x18\x06 \x01(\x05R\x06booked\x12?\n" +
-	"\x06status\x18\a \x01(\x0e2'.reservation.booking.v1.EventDateStatusR\x06statusB\v\n" +
-	"\t_capacity\"\xe6\x01\n" +
+	"\x06status\x18\a \x01(\x0e2'.reservation.booking.v1.EventDateStatusR\x06status\x12;\n" +
+	"\x05staff\x18\b \x03(\v2%.reservation.booking.v1.AssignedStaffR\x05staff\x12;\n" +
+	"\x05rooms\x18\t \x03(\v2%.reservation.booking.v1.RoomReferenceR\x05roomsB\v\n" +
+	"\t_capacity\"J\n" +
+	"\x0eStaffReference\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
+	"\x05color\x18\x03 \x01(\tR\x05color\"G\n" +
+	"\rRoomReference\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04unit\x18\x03 \x01(\x05R\x04unit\"{\n" +
+	"\rAssignedStaff\x12<\n" +
+	"\x05staff\x18\x01 \x01(\v2&.reservation.booking.v1.StaffReferenceR\x05staff\x12,\n" +
+	"\x12substitutes_for_id\x18\x02 \x01(\tR\x10substitutesForId\"g\n" +
+	"\rStaffAndRooms\x12+\n" +
+	"\tstaff_ids\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\n" +
+	"\"\x04r\x02\x18dR\bstaffIds\x12)\n" +
+	"\broom_ids\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\n" +
+	"\"\x04r\x02\x18dR\aroomIds\"\xe6\x01\n" +
 	"\rPricingOption\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -3072,7 +3393,7 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\aends_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12$\n" +
 	"\tlocal_end\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18(R\blocalEnd\x12\x1c\n" +
 	"\tunlimited\x18\a \x01(\bR\tunlimitedB\v\n" +
-	"\t_capacity\"\xa1\x03\n" +
+	"\t_capacity\"\xf0\x03\n" +
 	"\x0fEventDateChange\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x127\n" +
 	"\tstarts_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12-\n" +
@@ -3082,7 +3403,8 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\bcapacity\x18\x05 \x01(\x05H\x02R\bcapacity\x88\x01\x01\x12\x1c\n" +
 	"\tunlimited\x18\x06 \x01(\bR\tunlimited\x123\n" +
 	"\aends_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12)\n" +
-	"\tlocal_end\x18\b \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\blocalEnd\x88\x01\x01B\x0e\n" +
+	"\tlocal_end\x18\b \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\blocalEnd\x88\x01\x01\x12M\n" +
+	"\x0fstaff_and_rooms\x18\t \x01(\v2%.reservation.booking.v1.StaffAndRoomsR\rstaffAndRoomsB\x0e\n" +
 	"\f_local_startB\x13\n" +
 	"\x11_duration_minutesB\v\n" +
 	"\t_capacityB\f\n" +
@@ -3116,7 +3438,7 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x15tax_rate_basis_points\x18\x05 \x01(\x05R\x12taxRateBasisPoints\x12!\n" +
 	"\fwhole_course\x18\x06 \x01(\bR\vwholeCourseB\n" +
 	"\n" +
-	"\b_credits\"\xb1\x05\n" +
+	"\b_credits\"\x80\x06\n" +
 	"\x12CreateEventRequest\x12\x1e\n" +
 	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12*\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\vdescription\x125\n" +
@@ -3131,7 +3453,8 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"recurrence\x12?\n" +
 	"\x19free_cancellation_minutes\x18\n" +
 	" \x01(\x05H\x00R\x17freeCancellationMinutes\x88\x01\x01\x12I\n" +
-	"\rbooking_rules\x18\v \x01(\v2$.reservation.booking.v1.BookingRulesR\fbookingRulesB\x1c\n" +
+	"\rbooking_rules\x18\v \x01(\v2$.reservation.booking.v1.BookingRulesR\fbookingRules\x12M\n" +
+	"\x0fstaff_and_rooms\x18\f \x01(\v2%.reservation.booking.v1.StaffAndRoomsR\rstaffAndRoomsB\x1c\n" +
 	"\x1a_free_cancellation_minutes\"J\n" +
 	"\x13CreateEventResponse\x123\n" +
 	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"G\n" +
@@ -3204,7 +3527,7 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x16ListEventDatesResponse\x12;\n" +
 	"\x05dates\x18\x01 \x03(\v2%.reservation.booking.v1.ScheduledDateR\x05dates\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xa3\a\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xf2\a\n" +
 	"\x12UpdateEventRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12#\n" +
 	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
@@ -3222,7 +3545,8 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"recurrence\x18\r \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
 	"recurrence\x12I\n" +
-	"\rbooking_rules\x18\x0e \x01(\v2$.reservation.booking.v1.BookingRulesR\fbookingRulesB\b\n" +
+	"\rbooking_rules\x18\x0e \x01(\v2$.reservation.booking.v1.BookingRulesR\fbookingRules\x12M\n" +
+	"\x0fstaff_and_rooms\x18\x0f \x01(\v2%.reservation.booking.v1.StaffAndRoomsR\rstaffAndRoomsB\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\v\n" +
 	"\t_timezoneB\v\n" +
@@ -3333,7 +3657,7 @@ func file_reservation_booking_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_booking_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_reservation_booking_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_reservation_booking_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_reservation_booking_v1_event_proto_goTypes = []any{
 	(EventType)(0),                  // 0: reservation.booking.v1.EventType
 	(EventStatus)(0),                // 1: reservation.booking.v1.EventStatus
@@ -3344,131 +3668,142 @@ var file_reservation_booking_v1_event_proto_goTypes = []any{
 	(*BookingRules)(nil),            // 6: reservation.booking.v1.BookingRules
 	(*Recurrence)(nil),              // 7: reservation.booking.v1.Recurrence
 	(*EventDate)(nil),               // 8: reservation.booking.v1.EventDate
-	(*PricingOption)(nil),           // 9: reservation.booking.v1.PricingOption
-	(*NewEventDate)(nil),            // 10: reservation.booking.v1.NewEventDate
-	(*EventDateChange)(nil),         // 11: reservation.booking.v1.EventDateChange
-	(*PricingOptionChange)(nil),     // 12: reservation.booking.v1.PricingOptionChange
-	(*NewPricingOption)(nil),        // 13: reservation.booking.v1.NewPricingOption
-	(*CreateEventRequest)(nil),      // 14: reservation.booking.v1.CreateEventRequest
-	(*CreateEventResponse)(nil),     // 15: reservation.booking.v1.CreateEventResponse
-	(*GetEventRequest)(nil),         // 16: reservation.booking.v1.GetEventRequest
-	(*GetEventResponse)(nil),        // 17: reservation.booking.v1.GetEventResponse
-	(*ListEventsRequest)(nil),       // 18: reservation.booking.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),      // 19: reservation.booking.v1.ListEventsResponse
-	(*ListEventDatesRequest)(nil),   // 20: reservation.booking.v1.ListEventDatesRequest
-	(*ScheduledDate)(nil),           // 21: reservation.booking.v1.ScheduledDate
-	(*GetEventDateRequest)(nil),     // 22: reservation.booking.v1.GetEventDateRequest
-	(*GetEventDateResponse)(nil),    // 23: reservation.booking.v1.GetEventDateResponse
-	(*ListEventDatesResponse)(nil),  // 24: reservation.booking.v1.ListEventDatesResponse
-	(*UpdateEventRequest)(nil),      // 25: reservation.booking.v1.UpdateEventRequest
-	(*UpdateEventResponse)(nil),     // 26: reservation.booking.v1.UpdateEventResponse
-	(*CancelEventRequest)(nil),      // 27: reservation.booking.v1.CancelEventRequest
-	(*CancelEventResponse)(nil),     // 28: reservation.booking.v1.CancelEventResponse
-	(*DeleteEventRequest)(nil),      // 29: reservation.booking.v1.DeleteEventRequest
-	(*DeleteEventResponse)(nil),     // 30: reservation.booking.v1.DeleteEventResponse
-	(*UpdateEventDateRequest)(nil),  // 31: reservation.booking.v1.UpdateEventDateRequest
-	(*UpdateEventDateResponse)(nil), // 32: reservation.booking.v1.UpdateEventDateResponse
-	(*CancelEventDateRequest)(nil),  // 33: reservation.booking.v1.CancelEventDateRequest
-	(*CancelEventDateResponse)(nil), // 34: reservation.booking.v1.CancelEventDateResponse
-	(*AddEventDatesRequest)(nil),    // 35: reservation.booking.v1.AddEventDatesRequest
-	(*AddEventDatesResponse)(nil),   // 36: reservation.booking.v1.AddEventDatesResponse
-	(*timestamppb.Timestamp)(nil),   // 37: google.protobuf.Timestamp
+	(*StaffReference)(nil),          // 9: reservation.booking.v1.StaffReference
+	(*RoomReference)(nil),           // 10: reservation.booking.v1.RoomReference
+	(*AssignedStaff)(nil),           // 11: reservation.booking.v1.AssignedStaff
+	(*StaffAndRooms)(nil),           // 12: reservation.booking.v1.StaffAndRooms
+	(*PricingOption)(nil),           // 13: reservation.booking.v1.PricingOption
+	(*NewEventDate)(nil),            // 14: reservation.booking.v1.NewEventDate
+	(*EventDateChange)(nil),         // 15: reservation.booking.v1.EventDateChange
+	(*PricingOptionChange)(nil),     // 16: reservation.booking.v1.PricingOptionChange
+	(*NewPricingOption)(nil),        // 17: reservation.booking.v1.NewPricingOption
+	(*CreateEventRequest)(nil),      // 18: reservation.booking.v1.CreateEventRequest
+	(*CreateEventResponse)(nil),     // 19: reservation.booking.v1.CreateEventResponse
+	(*GetEventRequest)(nil),         // 20: reservation.booking.v1.GetEventRequest
+	(*GetEventResponse)(nil),        // 21: reservation.booking.v1.GetEventResponse
+	(*ListEventsRequest)(nil),       // 22: reservation.booking.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),      // 23: reservation.booking.v1.ListEventsResponse
+	(*ListEventDatesRequest)(nil),   // 24: reservation.booking.v1.ListEventDatesRequest
+	(*ScheduledDate)(nil),           // 25: reservation.booking.v1.ScheduledDate
+	(*GetEventDateRequest)(nil),     // 26: reservation.booking.v1.GetEventDateRequest
+	(*GetEventDateResponse)(nil),    // 27: reservation.booking.v1.GetEventDateResponse
+	(*ListEventDatesResponse)(nil),  // 28: reservation.booking.v1.ListEventDatesResponse
+	(*UpdateEventRequest)(nil),      // 29: reservation.booking.v1.UpdateEventRequest
+	(*UpdateEventResponse)(nil),     // 30: reservation.booking.v1.UpdateEventResponse
+	(*CancelEventRequest)(nil),      // 31: reservation.booking.v1.CancelEventRequest
+	(*CancelEventResponse)(nil),     // 32: reservation.booking.v1.CancelEventResponse
+	(*DeleteEventRequest)(nil),      // 33: reservation.booking.v1.DeleteEventRequest
+	(*DeleteEventResponse)(nil),     // 34: reservation.booking.v1.DeleteEventResponse
+	(*UpdateEventDateRequest)(nil),  // 35: reservation.booking.v1.UpdateEventDateRequest
+	(*UpdateEventDateResponse)(nil), // 36: reservation.booking.v1.UpdateEventDateResponse
+	(*CancelEventDateRequest)(nil),  // 37: reservation.booking.v1.CancelEventDateRequest
+	(*CancelEventDateResponse)(nil), // 38: reservation.booking.v1.CancelEventDateResponse
+	(*AddEventDatesRequest)(nil),    // 39: reservation.booking.v1.AddEventDatesRequest
+	(*AddEventDatesResponse)(nil),   // 40: reservation.booking.v1.AddEventDatesResponse
+	(*timestamppb.Timestamp)(nil),   // 41: google.protobuf.Timestamp
 }
 var file_reservation_booking_v1_event_proto_depIdxs = []int32{
 	0,  // 0: reservation.booking.v1.Event.type:type_name -> reservation.booking.v1.EventType
 	1,  // 1: reservation.booking.v1.Event.status:type_name -> reservation.booking.v1.EventStatus
 	8,  // 2: reservation.booking.v1.Event.dates:type_name -> reservation.booking.v1.EventDate
-	9,  // 3: reservation.booking.v1.Event.pricing_options:type_name -> reservation.booking.v1.PricingOption
-	37, // 4: reservation.booking.v1.Event.created_at:type_name -> google.protobuf.Timestamp
-	37, // 5: reservation.booking.v1.Event.updated_at:type_name -> google.protobuf.Timestamp
+	13, // 3: reservation.booking.v1.Event.pricing_options:type_name -> reservation.booking.v1.PricingOption
+	41, // 4: reservation.booking.v1.Event.created_at:type_name -> google.protobuf.Timestamp
+	41, // 5: reservation.booking.v1.Event.updated_at:type_name -> google.protobuf.Timestamp
 	7,  // 6: reservation.booking.v1.Event.recurrence:type_name -> reservation.booking.v1.Recurrence
 	5,  // 7: reservation.booking.v1.Event.summary:type_name -> reservation.booking.v1.DatesSummary
 	6,  // 8: reservation.booking.v1.Event.booking_rules:type_name -> reservation.booking.v1.BookingRules
-	37, // 9: reservation.booking.v1.DatesSummary.starts_at:type_name -> google.protobuf.Timestamp
-	37, // 10: reservation.booking.v1.DatesSummary.ends_at:type_name -> google.protobuf.Timestamp
-	8,  // 11: reservation.booking.v1.DatesSummary.next:type_name -> reservation.booking.v1.EventDate
-	37, // 12: reservation.booking.v1.BookingRules.opens_at:type_name -> google.protobuf.Timestamp
-	37, // 13: reservation.booking.v1.BookingRules.closes_at:type_name -> google.protobuf.Timestamp
-	37, // 14: reservation.booking.v1.EventDate.starts_at:type_name -> google.protobuf.Timestamp
-	2,  // 15: reservation.booking.v1.EventDate.status:type_name -> reservation.booking.v1.EventDateStatus
-	37, // 16: reservation.booking.v1.NewEventDate.starts_at:type_name -> google.protobuf.Timestamp
-	37, // 17: reservation.booking.v1.NewEventDate.ends_at:type_name -> google.protobuf.Timestamp
-	37, // 18: reservation.booking.v1.EventDateChange.starts_at:type_name -> google.protobuf.Timestamp
-	37, // 19: reservation.booking.v1.EventDateChange.ends_at:type_name -> google.protobuf.Timestamp
-	0,  // 20: reservation.booking.v1.CreateEventRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 21: reservation.booking.v1.CreateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
-	10, // 22: reservation.booking.v1.CreateEventRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	13, // 23: reservation.booking.v1.CreateEventRequest.pricing_options:type_name -> reservation.booking.v1.NewPricingOption
-	7,  // 24: reservation.booking.v1.CreateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
-	6,  // 25: reservation.booking.v1.CreateEventRequest.booking_rules:type_name -> reservation.booking.v1.BookingRules
-	4,  // 26: reservation.booking.v1.CreateEventResponse.event:type_name -> reservation.booking.v1.Event
-	4,  // 27: reservation.booking.v1.GetEventResponse.event:type_name -> reservation.booking.v1.Event
-	3,  // 28: reservation.booking.v1.ListEventsRequest.order:type_name -> reservation.booking.v1.EventOrder
-	0,  // 29: reservation.booking.v1.ListEventsRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 30: reservation.booking.v1.ListEventsRequest.status:type_name -> reservation.booking.v1.EventStatus
-	37, // 31: reservation.booking.v1.ListEventsRequest.starts_from:type_name -> google.protobuf.Timestamp
-	37, // 32: reservation.booking.v1.ListEventsRequest.starts_before:type_name -> google.protobuf.Timestamp
-	37, // 33: reservation.booking.v1.ListEventsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	4,  // 34: reservation.booking.v1.ListEventsResponse.events:type_name -> reservation.booking.v1.Event
-	37, // 35: reservation.booking.v1.ListEventDatesRequest.starts_from:type_name -> google.protobuf.Timestamp
-	37, // 36: reservation.booking.v1.ListEventDatesRequest.starts_before:type_name -> google.protobuf.Timestamp
-	0,  // 37: reservation.booking.v1.ListEventDatesRequest.type:type_name -> reservation.booking.v1.EventType
-	2,  // 38: reservation.booking.v1.ListEventDatesRequest.status:type_name -> reservation.booking.v1.EventDateStatus
-	1,  // 39: reservation.booking.v1.ListEventDatesRequest.event_status:type_name -> reservation.booking.v1.EventStatus
-	37, // 40: reservation.booking.v1.ListEventDatesRequest.updated_since:type_name -> google.protobuf.Timestamp
-	8,  // 41: reservation.booking.v1.ScheduledDate.date:type_name -> reservation.booking.v1.EventDate
-	0,  // 42: reservation.booking.v1.ScheduledDate.event_type:type_name -> reservation.booking.v1.EventType
-	1,  // 43: reservation.booking.v1.ScheduledDate.event_status:type_name -> reservation.booking.v1.EventStatus
-	37, // 44: reservation.booking.v1.ScheduledDate.opens_at:type_name -> google.protobuf.Timestamp
-	37, // 45: reservation.booking.v1.ScheduledDate.closes_at:type_name -> google.protobuf.Timestamp
-	37, // 46: reservation.booking.v1.ScheduledDate.updated_at:type_name -> google.protobuf.Timestamp
-	21, // 47: reservation.booking.v1.GetEventDateResponse.date:type_name -> reservation.booking.v1.ScheduledDate
-	21, // 48: reservation.booking.v1.ListEventDatesResponse.dates:type_name -> reservation.booking.v1.ScheduledDate
-	0,  // 49: reservation.booking.v1.UpdateEventRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 50: reservation.booking.v1.UpdateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
-	11, // 51: reservation.booking.v1.UpdateEventRequest.dates:type_name -> reservation.booking.v1.EventDateChange
-	12, // 52: reservation.booking.v1.UpdateEventRequest.pricing_options:type_name -> reservation.booking.v1.PricingOptionChange
-	11, // 53: reservation.booking.v1.UpdateEventRequest.only_date:type_name -> reservation.booking.v1.EventDateChange
-	7,  // 54: reservation.booking.v1.UpdateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
-	6,  // 55: reservation.booking.v1.UpdateEventRequest.booking_rules:type_name -> reservation.booking.v1.BookingRules
-	4,  // 56: reservation.booking.v1.UpdateEventResponse.event:type_name -> reservation.booking.v1.Event
-	4,  // 57: reservation.booking.v1.CancelEventResponse.event:type_name -> reservation.booking.v1.Event
-	11, // 58: reservation.booking.v1.UpdateEventDateRequest.date:type_name -> reservation.booking.v1.EventDateChange
-	8,  // 59: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
-	21, // 60: reservation.booking.v1.UpdateEventDateResponse.scheduled:type_name -> reservation.booking.v1.ScheduledDate
-	8,  // 61: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
-	21, // 62: reservation.booking.v1.CancelEventDateResponse.scheduled:type_name -> reservation.booking.v1.ScheduledDate
-	10, // 63: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	7,  // 64: reservation.booking.v1.AddEventDatesRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
-	8,  // 65: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
-	21, // 66: reservation.booking.v1.AddEventDatesResponse.scheduled:type_name -> reservation.booking.v1.ScheduledDate
-	14, // 67: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
-	16, // 68: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
-	18, // 69: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
-	20, // 70: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
-	22, // 71: reservation.booking.v1.EventService.GetEventDate:input_type -> reservation.booking.v1.GetEventDateRequest
-	25, // 72: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
-	27, // 73: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
-	29, // 74: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
-	35, // 75: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
-	31, // 76: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
-	33, // 77: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
-	15, // 78: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
-	17, // 79: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
-	19, // 80: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
-	24, // 81: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
-	23, // 82: reservation.booking.v1.EventService.GetEventDate:output_type -> reservation.booking.v1.GetEventDateResponse
-	26, // 83: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
-	28, // 84: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
-	30, // 85: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
-	36, // 86: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
-	32, // 87: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
-	34, // 88: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
-	78, // [78:89] is the sub-list for method output_type
-	67, // [67:78] is the sub-list for method input_type
-	67, // [67:67] is the sub-list for extension type_name
-	67, // [67:67] is the sub-list for extension extendee
-	0,  // [0:67] is the sub-list for field type_name
+	12, // 9: reservation.booking.v1.Event.staff_and_rooms:type_name -> reservation.booking.v1.StaffAndRooms
+	41, // 10: reservation.booking.v1.DatesSummary.starts_at:type_name -> google.protobuf.Timestamp
+	41, // 11: reservation.booking.v1.DatesSummary.ends_at:type_name -> google.protobuf.Timestamp
+	8,  // 12: reservation.booking.v1.DatesSummary.next:type_name -> reservation.booking.v1.EventDate
+	41, // 13: reservation.booking.v1.BookingRules.opens_at:type_name -> google.protobuf.Timestamp
+	41, // 14: reservation.booking.v1.BookingRules.closes_at:type_name -> google.protobuf.Timestamp
+	41, // 15: reservation.booking.v1.EventDate.starts_at:type_name -> google.protobuf.Timestamp
+	2,  // 16: reservation.booking.v1.EventDate.status:type_name -> reservation.booking.v1.EventDateStatus
+	11, // 17: reservation.booking.v1.EventDate.staff:type_name -> reservation.booking.v1.AssignedStaff
+	10, // 18: reservation.booking.v1.EventDate.rooms:type_name -> reservation.booking.v1.RoomReference
+	9,  // 19: reservation.booking.v1.AssignedStaff.staff:type_name -> reservation.booking.v1.StaffReference
+	41, // 20: reservation.booking.v1.NewEventDate.starts_at:type_name -> google.protobuf.Timestamp
+	41, // 21: reservation.booking.v1.NewEventDate.ends_at:type_name -> google.protobuf.Timestamp
+	41, // 22: reservation.booking.v1.EventDateChange.starts_at:type_name -> google.protobuf.Timestamp
+	41, // 23: reservation.booking.v1.EventDateChange.ends_at:type_name -> google.protobuf.Timestamp
+	12, // 24: reservation.booking.v1.EventDateChange.staff_and_rooms:type_name -> reservation.booking.v1.StaffAndRooms
+	0,  // 25: reservation.booking.v1.CreateEventRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 26: reservation.booking.v1.CreateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
+	14, // 27: reservation.booking.v1.CreateEventRequest.dates:type_name -> reservation.booking.v1.NewEventDate
+	17, // 28: reservation.booking.v1.CreateEventRequest.pricing_options:type_name -> reservation.booking.v1.NewPricingOption
+	7,  // 29: reservation.booking.v1.CreateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	6,  // 30: reservation.booking.v1.CreateEventRequest.booking_rules:type_name -> reservation.booking.v1.BookingRules
+	12, // 31: reservation.booking.v1.CreateEventRequest.staff_and_rooms:type_name -> reservation.booking.v1.StaffAndRooms
+	4,  // 32: reservation.booking.v1.CreateEventResponse.event:type_name -> reservation.booking.v1.Event
+	4,  // 33: reservation.booking.v1.GetEventResponse.event:type_name -> reservation.booking.v1.Event
+	3,  // 34: reservation.booking.v1.ListEventsRequest.order:type_name -> reservation.booking.v1.EventOrder
+	0,  // 35: reservation.booking.v1.ListEventsRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 36: reservation.booking.v1.ListEventsRequest.status:type_name -> reservation.booking.v1.EventStatus
+	41, // 37: reservation.booking.v1.ListEventsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	41, // 38: reservation.booking.v1.ListEventsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	41, // 39: reservation.booking.v1.ListEventsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	4,  // 40: reservation.booking.v1.ListEventsResponse.events:type_name -> reservation.booking.v1.Event
+	41, // 41: reservation.booking.v1.ListEventDatesRequest.starts_from:type_name -> google.protobuf.Timestamp
+	41, // 42: reservation.booking.v1.ListEventDatesRequest.starts_before:type_name -> google.protobuf.Timestamp
+	0,  // 43: reservation.booking.v1.ListEventDatesRequest.type:type_name -> reservation.booking.v1.EventType
+	2,  // 44: reservation.booking.v1.ListEventDatesRequest.status:type_name -> reservation.booking.v1.EventDateStatus
+	1,  // 45: reservation.booking.v1.ListEventDatesRequest.event_status:type_name -> reservation.booking.v1.EventStatus
+	41, // 46: reservation.booking.v1.ListEventDatesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	8,  // 47: reservation.booking.v1.ScheduledDate.date:type_name -> reservation.booking.v1.EventDate
+	0,  // 48: reservation.booking.v1.ScheduledDate.event_type:type_name -> reservation.booking.v1.EventType
+	1,  // 49: reservation.booking.v1.ScheduledDate.event_status:type_name -> reservation.booking.v1.EventStatus
+	41, // 50: reservation.booking.v1.ScheduledDate.opens_at:type_name -> google.protobuf.Timestamp
+	41, // 51: reservation.booking.v1.ScheduledDate.closes_at:type_name -> google.protobuf.Timestamp
+	41, // 52: reservation.booking.v1.ScheduledDate.updated_at:type_name -> google.protobuf.Timestamp
+	25, // 53: reservation.booking.v1.GetEventDateResponse.date:type_name -> reservation.booking.v1.ScheduledDate
+	25, // 54: reservation.booking.v1.ListEventDatesResponse.dates:type_name -> reservation.booking.v1.ScheduledDate
+	0,  // 55: reservation.booking.v1.UpdateEventRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 56: reservation.booking.v1.UpdateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
+	15, // 57: reservation.booking.v1.UpdateEventRequest.dates:type_name -> reservation.booking.v1.EventDateChange
+	16, // 58: reservation.booking.v1.UpdateEventRequest.pricing_options:type_name -> reservation.booking.v1.PricingOptionChange
+	15, // 59: reservation.booking.v1.UpdateEventRequest.only_date:type_name -> reservation.booking.v1.EventDateChange
+	7,  // 60: reservation.booking.v1.UpdateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	6,  // 61: reservation.booking.v1.UpdateEventRequest.booking_rules:type_name -> reservation.booking.v1.BookingRules
+	12, // 62: reservation.booking.v1.UpdateEventRequest.staff_and_rooms:type_name -> reservation.booking.v1.StaffAndRooms
+	4,  // 63: reservation.booking.v1.UpdateEventResponse.event:type_name -> reservation.booking.v1.Event
+	4,  // 64: reservation.booking.v1.CancelEventResponse.event:type_name -> reservation.booking.v1.Event
+	15, // 65: reservation.booking.v1.UpdateEventDateRequest.date:type_name -> reservation.booking.v1.EventDateChange
+	8,  // 66: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	25, // 67: reservation.booking.v1.UpdateEventDateResponse.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	8,  // 68: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	25, // 69: reservation.booking.v1.CancelEventDateResponse.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	14, // 70: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
+	7,  // 71: reservation.booking.v1.AddEventDatesRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	8,  // 72: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
+	25, // 73: reservation.booking.v1.AddEventDatesResponse.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	18, // 74: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
+	20, // 75: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
+	22, // 76: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
+	24, // 77: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
+	26, // 78: reservation.booking.v1.EventService.GetEventDate:input_type -> reservation.booking.v1.GetEventDateRequest
+	29, // 79: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
+	31, // 80: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
+	33, // 81: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
+	39, // 82: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
+	35, // 83: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
+	37, // 84: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
+	19, // 85: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
+	21, // 86: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
+	23, // 87: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
+	28, // 88: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
+	27, // 89: reservation.booking.v1.EventService.GetEventDate:output_type -> reservation.booking.v1.GetEventDateResponse
+	30, // 90: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
+	32, // 91: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
+	34, // 92: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
+	40, // 93: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
+	36, // 94: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
+	38, // 95: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
+	85, // [85:96] is the sub-list for method output_type
+	74, // [74:85] is the sub-list for method input_type
+	74, // [74:74] is the sub-list for extension type_name
+	74, // [74:74] is the sub-list for extension extendee
+	0,  // [0:74] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_event_proto_init() }
@@ -3479,24 +3814,24 @@ func file_reservation_booking_v1_event_proto_init() {
 	file_reservation_booking_v1_event_proto_msgTypes[0].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[1].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[4].OneofWrappers = []any{}
-	file_reservation_booking_v1_event_proto_msgTypes[5].OneofWrappers = []any{}
-	file_reservation_booking_v1_event_proto_msgTypes[6].OneofWrappers = []any{}
-	file_reservation_booking_v1_event_proto_msgTypes[7].OneofWrappers = []any{}
-	file_reservation_booking_v1_event_proto_msgTypes[8].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[9].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[10].OneofWrappers = []any{}
-	file_reservation_booking_v1_event_proto_msgTypes[17].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[11].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[12].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[13].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[14].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[21].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[25].OneofWrappers = []any{}
-	file_reservation_booking_v1_event_proto_msgTypes[27].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[29].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[31].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[33].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_event_proto_rawDesc), len(file_reservation_booking_v1_event_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   33,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -40,6 +40,8 @@ const (
 // their pricing options.
 type EventServiceClient interface {
 	// CreateEvent adds an event with its dates and pricing options.
+	// Refusals: STAFF_BUSY, ROOM_BUSY, also by the other RPCs that change a date's time, staff or rooms. A
+	// date takes the time of its staff and rooms until it is cancelled or its event deleted.
 	CreateEvent(ctx context.Context, in *CreateEventRequest, opts ...grpc.CallOption) (*CreateEventResponse, error)
 	// GetEvent returns one event with its dates and pricing options. A caller that only has the scope
 	// catalog:read sees published events and their dates, here and in the other RPCs that read them.
@@ -55,7 +57,8 @@ type EventServiceClient interface {
 	// commit. Setting the status to cancelled does what CancelEvent does. You can change the title,
 	// description and location of a cancelled event; any other change is refused with
 	// EVENT_CANCELLED.
-	// Refusals: EVENT_CANCELLED, EVENT_HAS_REGISTRATIONS (when an event with bookings becomes a draft).
+	// Refusals: EVENT_CANCELLED, EVENT_HAS_REGISTRATIONS (when an event with bookings becomes a draft),
+	// STAFF_BUSY, ROOM_BUSY, APPOINTMENT_EVENT.
 	UpdateEvent(ctx context.Context, in *UpdateEventRequest, opts ...grpc.CallOption) (*UpdateEventResponse, error)
 	// CancelEvent cancels an event and all its dates that have not started. It cancels the bookings
 	// of those dates as CancelEventDate does. A repeated call changes nothing.
@@ -206,6 +209,8 @@ func (c *eventServiceClient) CancelEventDate(ctx context.Context, in *CancelEven
 // their pricing options.
 type EventServiceServer interface {
 	// CreateEvent adds an event with its dates and pricing options.
+	// Refusals: STAFF_BUSY, ROOM_BUSY, also by the other RPCs that change a date's time, staff or rooms. A
+	// date takes the time of its staff and rooms until it is cancelled or its event deleted.
 	CreateEvent(context.Context, *CreateEventRequest) (*CreateEventResponse, error)
 	// GetEvent returns one event with its dates and pricing options. A caller that only has the scope
 	// catalog:read sees published events and their dates, here and in the other RPCs that read them.
@@ -221,7 +226,8 @@ type EventServiceServer interface {
 	// commit. Setting the status to cancelled does what CancelEvent does. You can change the title,
 	// description and location of a cancelled event; any other change is refused with
 	// EVENT_CANCELLED.
-	// Refusals: EVENT_CANCELLED, EVENT_HAS_REGISTRATIONS (when an event with bookings becomes a draft).
+	// Refusals: EVENT_CANCELLED, EVENT_HAS_REGISTRATIONS (when an event with bookings becomes a draft),
+	// STAFF_BUSY, ROOM_BUSY, APPOINTMENT_EVENT.
 	UpdateEvent(context.Context, *UpdateEventRequest) (*UpdateEventResponse, error)
 	// CancelEvent cancels an event and all its dates that have not started. It cancels the bookings
 	// of those dates as CancelEventDate does. A repeated call changes nothing.

@@ -978,6 +978,161 @@ func (x *HoldExpired) GetPrevious() *Hold {
 	return nil
 }
 
+// AppointmentBooked is published as appointment_booked, in the commit that publishes booking_confirmed.
+type AppointmentBooked struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Appointment   *Appointment           `protobuf:"bytes,1,opt,name=appointment,proto3" json:"appointment,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppointmentBooked) Reset() {
+	*x = AppointmentBooked{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppointmentBooked) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppointmentBooked) ProtoMessage() {}
+
+func (x *AppointmentBooked) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppointmentBooked.ProtoReflect.Descriptor instead.
+func (*AppointmentBooked) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *AppointmentBooked) GetAppointment() *Appointment {
+	if x != nil {
+		return x.Appointment
+	}
+	return nil
+}
+
+// AppointmentMoved is published as appointment_moved when the start, length, staff member or rooms of a
+// booked appointment change.
+type AppointmentMoved struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Appointment *Appointment           `protobuf:"bytes,1,opt,name=appointment,proto3" json:"appointment,omitempty"`
+	// The appointment before the change.
+	Previous      *Appointment `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppointmentMoved) Reset() {
+	*x = AppointmentMoved{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppointmentMoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppointmentMoved) ProtoMessage() {}
+
+func (x *AppointmentMoved) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppointmentMoved.ProtoReflect.Descriptor instead.
+func (*AppointmentMoved) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *AppointmentMoved) GetAppointment() *Appointment {
+	if x != nil {
+		return x.Appointment
+	}
+	return nil
+}
+
+func (x *AppointmentMoved) GetPrevious() *Appointment {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
+// AppointmentCancelled is published as appointment_cancelled, in the commit that publishes
+// booking_cancelled.
+type AppointmentCancelled struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Appointment *Appointment           `protobuf:"bytes,1,opt,name=appointment,proto3" json:"appointment,omitempty"`
+	// The appointment before the change.
+	Previous      *Appointment `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AppointmentCancelled) Reset() {
+	*x = AppointmentCancelled{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AppointmentCancelled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AppointmentCancelled) ProtoMessage() {}
+
+func (x *AppointmentCancelled) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AppointmentCancelled.ProtoReflect.Descriptor instead.
+func (*AppointmentCancelled) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *AppointmentCancelled) GetAppointment() *Appointment {
+	if x != nil {
+		return x.Appointment
+	}
+	return nil
+}
+
+func (x *AppointmentCancelled) GetPrevious() *Appointment {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
 // BookingSnapshot is a booking and its purchase after the change.
 type BookingSnapshot struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -993,7 +1148,7 @@ type BookingSnapshot struct {
 
 func (x *BookingSnapshot) Reset() {
 	*x = BookingSnapshot{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1005,7 +1160,7 @@ func (x *BookingSnapshot) String() string {
 func (*BookingSnapshot) ProtoMessage() {}
 
 func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1018,7 +1173,7 @@ func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingSnapshot.ProtoReflect.Descriptor instead.
 func (*BookingSnapshot) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{16}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *BookingSnapshot) GetTransactionId() string {
@@ -1060,7 +1215,7 @@ var File_reservation_booking_v1_events_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"#reservation/booking/v1/events.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$reservation/booking/v1/booking.proto\x1a\"reservation/booking/v1/event.proto\x1a%reservation/booking/v1/waitlist.proto\"C\n" +
+	"#reservation/booking/v1/events.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a(reservation/booking/v1/appointment.proto\x1a$reservation/booking/v1/booking.proto\x1a\"reservation/booking/v1/event.proto\x1a%reservation/booking/v1/waitlist.proto\"C\n" +
 	"\fEventCreated\x123\n" +
 	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\xef\x01\n" +
 	"\x0fEventDatesAdded\x12\x19\n" +
@@ -1118,7 +1273,15 @@ const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\bprevious\x18\x02 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\bprevious\"y\n" +
 	"\vHoldExpired\x120\n" +
 	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\x128\n" +
-	"\bprevious\x18\x02 \x01(\v2\x1c.reservation.booking.v1.HoldR\bprevious\"\x95\x02\n" +
+	"\bprevious\x18\x02 \x01(\v2\x1c.reservation.booking.v1.HoldR\bprevious\"Z\n" +
+	"\x11AppointmentBooked\x12E\n" +
+	"\vappointment\x18\x01 \x01(\v2#.reservation.booking.v1.AppointmentR\vappointment\"\x9a\x01\n" +
+	"\x10AppointmentMoved\x12E\n" +
+	"\vappointment\x18\x01 \x01(\v2#.reservation.booking.v1.AppointmentR\vappointment\x12?\n" +
+	"\bprevious\x18\x02 \x01(\v2#.reservation.booking.v1.AppointmentR\bprevious\"\x9e\x01\n" +
+	"\x14AppointmentCancelled\x12E\n" +
+	"\vappointment\x18\x01 \x01(\v2#.reservation.booking.v1.AppointmentR\vappointment\x12?\n" +
+	"\bprevious\x18\x02 \x01(\v2#.reservation.booking.v1.AppointmentR\bprevious\"\x95\x02\n" +
 	"\x0fBookingSnapshot\x12%\n" +
 	"\x0etransaction_id\x18\x01 \x01(\tR\rtransactionId\x12G\n" +
 	"\tpurchaser\x18\x02 \x01(\v2).reservation.booking.v1.CustomerReferenceR\tpurchaser\x12=\n" +
@@ -1138,7 +1301,7 @@ func file_reservation_booking_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_events_proto_rawDescData
 }
 
-var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*EventCreated)(nil),          // 0: reservation.booking.v1.EventCreated
 	(*EventDatesAdded)(nil),       // 1: reservation.booking.v1.EventDatesAdded
@@ -1156,55 +1319,64 @@ var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*WaitlistPassedOver)(nil),    // 13: reservation.booking.v1.WaitlistPassedOver
 	(*WaitlistEnded)(nil),         // 14: reservation.booking.v1.WaitlistEnded
 	(*HoldExpired)(nil),           // 15: reservation.booking.v1.HoldExpired
-	(*BookingSnapshot)(nil),       // 16: reservation.booking.v1.BookingSnapshot
-	(*Event)(nil),                 // 17: reservation.booking.v1.Event
-	(*EventDate)(nil),             // 18: reservation.booking.v1.EventDate
-	(*ScheduledDate)(nil),         // 19: reservation.booking.v1.ScheduledDate
-	(*WaitlistEntry)(nil),         // 20: reservation.booking.v1.WaitlistEntry
-	(*Hold)(nil),                  // 21: reservation.booking.v1.Hold
-	(*CustomerReference)(nil),     // 22: reservation.booking.v1.CustomerReference
-	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
-	(*Booking)(nil),               // 24: reservation.booking.v1.Booking
+	(*AppointmentBooked)(nil),     // 16: reservation.booking.v1.AppointmentBooked
+	(*AppointmentMoved)(nil),      // 17: reservation.booking.v1.AppointmentMoved
+	(*AppointmentCancelled)(nil),  // 18: reservation.booking.v1.AppointmentCancelled
+	(*BookingSnapshot)(nil),       // 19: reservation.booking.v1.BookingSnapshot
+	(*Event)(nil),                 // 20: reservation.booking.v1.Event
+	(*EventDate)(nil),             // 21: reservation.booking.v1.EventDate
+	(*ScheduledDate)(nil),         // 22: reservation.booking.v1.ScheduledDate
+	(*WaitlistEntry)(nil),         // 23: reservation.booking.v1.WaitlistEntry
+	(*Hold)(nil),                  // 24: reservation.booking.v1.Hold
+	(*Appointment)(nil),           // 25: reservation.booking.v1.Appointment
+	(*CustomerReference)(nil),     // 26: reservation.booking.v1.CustomerReference
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(*Booking)(nil),               // 28: reservation.booking.v1.Booking
 }
 var file_reservation_booking_v1_events_proto_depIdxs = []int32{
-	17, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
-	18, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
-	17, // 2: reservation.booking.v1.EventDatesAdded.event:type_name -> reservation.booking.v1.Event
-	17, // 3: reservation.booking.v1.EventDatesAdded.previous:type_name -> reservation.booking.v1.Event
-	17, // 4: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
-	17, // 5: reservation.booking.v1.EventUpdated.previous:type_name -> reservation.booking.v1.Event
-	17, // 6: reservation.booking.v1.EventCancelled.event:type_name -> reservation.booking.v1.Event
-	17, // 7: reservation.booking.v1.EventCancelled.previous:type_name -> reservation.booking.v1.Event
-	18, // 8: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
-	19, // 9: reservation.booking.v1.EventDateUpdated.scheduled:type_name -> reservation.booking.v1.ScheduledDate
-	19, // 10: reservation.booking.v1.EventDateUpdated.previous:type_name -> reservation.booking.v1.ScheduledDate
-	18, // 11: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
-	19, // 12: reservation.booking.v1.EventDateCancelled.scheduled:type_name -> reservation.booking.v1.ScheduledDate
-	19, // 13: reservation.booking.v1.EventDateCancelled.previous:type_name -> reservation.booking.v1.ScheduledDate
-	16, // 14: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	16, // 15: reservation.booking.v1.AttendanceRecorded.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	16, // 16: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	16, // 17: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	16, // 18: reservation.booking.v1.BookingCancelled.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	16, // 19: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	16, // 20: reservation.booking.v1.BookingRefunded.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	20, // 21: reservation.booking.v1.WaitlistJoined.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	20, // 22: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	20, // 23: reservation.booking.v1.WaitlistOffered.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	20, // 24: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	20, // 25: reservation.booking.v1.WaitlistPassedOver.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	20, // 26: reservation.booking.v1.WaitlistEnded.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	20, // 27: reservation.booking.v1.WaitlistEnded.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	21, // 28: reservation.booking.v1.HoldExpired.hold:type_name -> reservation.booking.v1.Hold
-	21, // 29: reservation.booking.v1.HoldExpired.previous:type_name -> reservation.booking.v1.Hold
-	22, // 30: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	23, // 31: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
-	24, // 32: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
-	33, // [33:33] is the sub-list for method output_type
-	33, // [33:33] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	20, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
+	21, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
+	20, // 2: reservation.booking.v1.EventDatesAdded.event:type_name -> reservation.booking.v1.Event
+	20, // 3: reservation.booking.v1.EventDatesAdded.previous:type_name -> reservation.booking.v1.Event
+	20, // 4: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
+	20, // 5: reservation.booking.v1.EventUpdated.previous:type_name -> reservation.booking.v1.Event
+	20, // 6: reservation.booking.v1.EventCancelled.event:type_name -> reservation.booking.v1.Event
+	20, // 7: reservation.booking.v1.EventCancelled.previous:type_name -> reservation.booking.v1.Event
+	21, // 8: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
+	22, // 9: reservation.booking.v1.EventDateUpdated.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	22, // 10: reservation.booking.v1.EventDateUpdated.previous:type_name -> reservation.booking.v1.ScheduledDate
+	21, // 11: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
+	22, // 12: reservation.booking.v1.EventDateCancelled.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	22, // 13: reservation.booking.v1.EventDateCancelled.previous:type_name -> reservation.booking.v1.ScheduledDate
+	19, // 14: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	19, // 15: reservation.booking.v1.AttendanceRecorded.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	19, // 16: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	19, // 17: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	19, // 18: reservation.booking.v1.BookingCancelled.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	19, // 19: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	19, // 20: reservation.booking.v1.BookingRefunded.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	23, // 21: reservation.booking.v1.WaitlistJoined.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	23, // 22: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	23, // 23: reservation.booking.v1.WaitlistOffered.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	23, // 24: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	23, // 25: reservation.booking.v1.WaitlistPassedOver.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	23, // 26: reservation.booking.v1.WaitlistEnded.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	23, // 27: reservation.booking.v1.WaitlistEnded.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	24, // 28: reservation.booking.v1.HoldExpired.hold:type_name -> reservation.booking.v1.Hold
+	24, // 29: reservation.booking.v1.HoldExpired.previous:type_name -> reservation.booking.v1.Hold
+	25, // 30: reservation.booking.v1.AppointmentBooked.appointment:type_name -> reservation.booking.v1.Appointment
+	25, // 31: reservation.booking.v1.AppointmentMoved.appointment:type_name -> reservation.booking.v1.Appointment
+	25, // 32: reservation.booking.v1.AppointmentMoved.previous:type_name -> reservation.booking.v1.Appointment
+	25, // 33: reservation.booking.v1.AppointmentCancelled.appointment:type_name -> reservation.booking.v1.Appointment
+	25, // 34: reservation.booking.v1.AppointmentCancelled.previous:type_name -> reservation.booking.v1.Appointment
+	26, // 35: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	27, // 36: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
+	28, // 37: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
+	38, // [38:38] is the sub-list for method output_type
+	38, // [38:38] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_events_proto_init() }
@@ -1212,6 +1384,7 @@ func file_reservation_booking_v1_events_proto_init() {
 	if File_reservation_booking_v1_events_proto != nil {
 		return
 	}
+	file_reservation_booking_v1_appointment_proto_init()
 	file_reservation_booking_v1_booking_proto_init()
 	file_reservation_booking_v1_event_proto_init()
 	file_reservation_booking_v1_waitlist_proto_init()
@@ -1221,7 +1394,7 @@ func file_reservation_booking_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_events_proto_rawDesc), len(file_reservation_booking_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

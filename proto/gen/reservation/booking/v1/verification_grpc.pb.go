@@ -36,7 +36,8 @@ type VerificationServiceClient interface {
 	// of its bookings and holds, every discount code's uses, and the company's totals. It also
 	// compares each date's capacity with its count, refunds and what is due with the prices, and the
 	// spaces of waitlist entries that are offered, being booked or booked with those of their
-	// transactions. It sends each difference as one message; the last message has checked set.
+	// transactions. For staff and rooms, it looks for overlaps and compares assignments with their dates.
+	// It sends each difference as one message; the last message has checked set.
 	VerifyBookings(ctx context.Context, in *VerifyBookingsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyBookingsResponse], error)
 	// ExportPassPayments streams the credits that confirmed bookings took from customer passes and
 	// have not returned, by transaction and booking, for comparison with the ledger of the pass
@@ -125,7 +126,8 @@ type VerificationServiceServer interface {
 	// of its bookings and holds, every discount code's uses, and the company's totals. It also
 	// compares each date's capacity with its count, refunds and what is due with the prices, and the
 	// spaces of waitlist entries that are offered, being booked or booked with those of their
-	// transactions. It sends each difference as one message; the last message has checked set.
+	// transactions. For staff and rooms, it looks for overlaps and compares assignments with their dates.
+	// It sends each difference as one message; the last message has checked set.
 	VerifyBookings(*VerifyBookingsRequest, grpc.ServerStreamingServer[VerifyBookingsResponse]) error
 	// ExportPassPayments streams the credits that confirmed bookings took from customer passes and
 	// have not returned, by transaction and booking, for comparison with the ledger of the pass

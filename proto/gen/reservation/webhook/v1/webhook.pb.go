@@ -90,6 +90,12 @@ const (
 	EventType_EVENT_TYPE_MEDIA_DELETED EventType = 28
 	// media.completed
 	EventType_EVENT_TYPE_MEDIA_COMPLETED EventType = 29
+	// appointment.booked
+	EventType_EVENT_TYPE_APPOINTMENT_BOOKED EventType = 30
+	// appointment.moved
+	EventType_EVENT_TYPE_APPOINTMENT_MOVED EventType = 31
+	// appointment.cancelled
+	EventType_EVENT_TYPE_APPOINTMENT_CANCELLED EventType = 32
 )
 
 // Enum value maps for EventType.
@@ -125,6 +131,9 @@ var (
 		27: "EVENT_TYPE_MEDIA_UPDATED",
 		28: "EVENT_TYPE_MEDIA_DELETED",
 		29: "EVENT_TYPE_MEDIA_COMPLETED",
+		30: "EVENT_TYPE_APPOINTMENT_BOOKED",
+		31: "EVENT_TYPE_APPOINTMENT_MOVED",
+		32: "EVENT_TYPE_APPOINTMENT_CANCELLED",
 	}
 	EventType_value = map[string]int32{
 		"EVENT_TYPE_UNSPECIFIED":                      0,
@@ -157,6 +166,9 @@ var (
 		"EVENT_TYPE_MEDIA_UPDATED":                    27,
 		"EVENT_TYPE_MEDIA_DELETED":                    28,
 		"EVENT_TYPE_MEDIA_COMPLETED":                  29,
+		"EVENT_TYPE_APPOINTMENT_BOOKED":               30,
+		"EVENT_TYPE_APPOINTMENT_MOVED":                31,
+		"EVENT_TYPE_APPOINTMENT_CANCELLED":            32,
 	}
 )
 
@@ -3205,7 +3217,7 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x10p95_microseconds\x18\x06 \x01(\x03R\x0fp95Microseconds\x12)\n" +
 	"\x10p99_microseconds\x18\a \x01(\x03R\x0fp99Microseconds\"[\n" +
 	"\x15GetStatisticsResponse\x12B\n" +
-	"\abuckets\x18\x01 \x03(\v2(.reservation.webhook.v1.StatisticsBucketR\abuckets*\x98\b\n" +
+	"\abuckets\x18\x01 \x03(\v2(.reservation.webhook.v1.StatisticsBucketR\abuckets*\x83\t\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fEVENT_TYPE_REGISTRATION_CREATED\x10\x01\x12\x1d\n" +
@@ -3237,7 +3249,10 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x1aEVENT_TYPE_MEDIA_PUBLISHED\x10\x1a\x12\x1c\n" +
 	"\x18EVENT_TYPE_MEDIA_UPDATED\x10\x1b\x12\x1c\n" +
 	"\x18EVENT_TYPE_MEDIA_DELETED\x10\x1c\x12\x1e\n" +
-	"\x1aEVENT_TYPE_MEDIA_COMPLETED\x10\x1d*\x87\x01\n" +
+	"\x1aEVENT_TYPE_MEDIA_COMPLETED\x10\x1d\x12!\n" +
+	"\x1dEVENT_TYPE_APPOINTMENT_BOOKED\x10\x1e\x12 \n" +
+	"\x1cEVENT_TYPE_APPOINTMENT_MOVED\x10\x1f\x12$\n" +
+	" EVENT_TYPE_APPOINTMENT_CANCELLED\x10 *\x87\x01\n" +
 	"\x0eDisabledReason\x12\x1f\n" +
 	"\x1bDISABLED_REASON_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19DISABLED_REASON_REQUESTED\x10\x01\x12\x18\n" +
