@@ -49,6 +49,9 @@ type world struct {
 	discounts bookingv1.DiscountServiceClient
 	verifier  bookingv1.VerificationServiceClient
 	waitlist  bookingv1.WaitlistServiceClient
+	staff     bookingv1.StaffServiceClient
+	rooms     bookingv1.RoomServiceClient
+	types     bookingv1.AppointmentTypeServiceClient
 	company   id.Company
 	// ctx carries a token of the company with every scope of the service.
 	ctx context.Context
@@ -97,6 +100,9 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterDiscountServiceServer(srv, w.server)
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
+	bookingv1.RegisterStaffServiceServer(srv, w.server)
+	bookingv1.RegisterRoomServiceServer(srv, w.server)
+	bookingv1.RegisterAppointmentTypeServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, copies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
@@ -105,6 +111,8 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	w.bookings, w.events = bookingv1.NewBookingServiceClient(w.conn), bookingv1.NewEventServiceClient(w.conn)
 	w.discounts, w.verifier = bookingv1.NewDiscountServiceClient(w.conn), bookingv1.NewVerificationServiceClient(w.conn)
 	w.waitlist = bookingv1.NewWaitlistServiceClient(w.conn)
+	w.staff, w.rooms = bookingv1.NewStaffServiceClient(w.conn), bookingv1.NewRoomServiceClient(w.conn)
+	w.types = bookingv1.NewAppointmentTypeServiceClient(w.conn)
 	w.ctx = w.as(w.company)
 	return w
 }
@@ -115,7 +123,8 @@ func (w *world) shift(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
 
 // as returns a context with a token of the company.
 func (w *world) as(company id.Company) context.Context {
-	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write", "discounts:read", "discounts:write"))
+	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write", "discounts:read", "discounts:write",
+		"staff:read", "staff:write", "rooms:read", "rooms:write", "appointment-types:read", "appointment-types:write"))
 }
 
 func bearer(ctx context.Context, raw string) context.Context {

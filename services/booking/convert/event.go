@@ -29,16 +29,24 @@ func NewEvent(r *bookingv1.CreateEventRequest, company tenancy.Company) *model.N
 	}
 	e.Recurrence = Recurrence(r.GetRecurrence())
 	for _, o := range r.GetPricingOptions() {
-		currency := o.GetCurrency()
-		if currency == "" {
-			currency = company.Currency
-		}
-		e.Options = append(e.Options, model.PricingOption{
-			Name: strings.TrimSpace(o.GetName()), Price: o.GetPrice(), Currency: currency,
-			Credits: o.Credits, TaxRate: o.GetTaxRateBasisPoints(), WholeCourse: o.GetWholeCourse(),
-		})
+		e.Options = append(e.Options, newOption(o, company.Currency))
 	}
 	return e
+}
+
+// newOption reads a pricing option to add. currency is the default.
+func newOption(o *bookingv1.NewPricingOption, currency string) model.PricingOption {
+	out := model.PricingOption{
+		Name: strings.TrimSpace(o.GetName()), Price: o.GetPrice(), Currency: o.GetCurrency(), TaxRate: o.GetTaxRateBasisPoints(),
+		WholeCourse: o.GetWholeCourse(),
+	}
+	if out.Currency == "" {
+		out.Currency = currency
+	}
+	if o != nil {
+		out.Credits = o.Credits
+	}
+	return out
 }
 
 // Recurrence reads a recurrence; nil if there is none.
@@ -134,20 +142,33 @@ func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 		c.FillDurations()
 	}
 	for i, o := range r.GetPricingOptions() {
-		change := model.OptionChange{
-			Adds: o.GetId() == "", Name: trimmed(o.Name), Price: o.Price, Currency: o.Currency, Credits: o.Credits,
-			NoCredits: o.GetNoCredits(), TaxRate: o.TaxRateBasisPoints, WholeCourse: o.WholeCourse,
-			Ends: o.GetEnded(),
-		}
-		if !change.Adds {
-			var err error
-			if change.ID, err = id.Parse[id.PricingOption](o.GetId()); err != nil {
-				return nil, model.MissingPart(fmt.Sprintf("pricing_options[%d].id", i), "pricing option")
-			}
+		change, err := optionChange(o, fmt.Sprintf("pricing_options[%d].id", i))
+		if err != nil {
+			return nil, err
 		}
 		c.Options = append(c.Options, change)
 	}
 	return c, c.Check()
+}
+
+// optionChange reads a change of a pricing option. at is the path of its id in the request. A change without
+// an id adds an option.
+func optionChange(o *bookingv1.PricingOptionChange, at string) (model.OptionChange, error) {
+	if o == nil {
+		o = &bookingv1.PricingOptionChange{}
+	}
+	c := model.OptionChange{
+		Adds: o.GetId() == "", Name: trimmed(o.Name), Price: o.Price, Currency: o.Currency, Credits: o.Credits,
+		NoCredits: o.GetNoCredits(), TaxRate: o.TaxRateBasisPoints, WholeCourse: o.WholeCourse,
+		Ends: o.GetEnded(),
+	}
+	var err error
+	if !c.Adds {
+		if c.ID, err = id.Parse[id.PricingOption](o.GetId()); err != nil {
+			err = model.MissingPart(at, "pricing option")
+		}
+	}
+	return c, err
 }
 
 // togetherOf reads the change of all dates together.
@@ -179,13 +200,17 @@ func Event(e *model.Event) *bookingv1.Event {
 	if r := e.Recurrence; r != nil {
 		out.Recurrence = &bookingv1.Recurrence{Rule: r.Rule, LocalStart: r.Start, Exceptions: r.Exceptions}
 	}
-	for _, o := range e.Options {
-		out.PricingOptions = append(out.PricingOptions, &bookingv1.PricingOption{
-			Id: o.ID.String(), Name: o.Name, Price: o.Price, Currency: o.Currency,
-			Credits: o.Credits, TaxRateBasisPoints: o.TaxRate, WholeCourse: o.WholeCourse,
-		})
+	for i := range e.Options {
+		out.PricingOptions = append(out.PricingOptions, option(&e.Options[i]))
 	}
 	return out
+}
+
+func option(o *model.PricingOption) *bookingv1.PricingOption {
+	return &bookingv1.PricingOption{
+		Id: o.ID.String(), Name: o.Name, Price: o.Price, Currency: o.Currency,
+		Credits: o.Credits, TaxRateBasisPoints: o.TaxRate, WholeCourse: o.WholeCourse,
+	}
 }
 
 // Dates converts dates.

@@ -183,3 +183,8 @@ func (h *WorkingHours) Equal(other *WorkingHours) bool {
 		return a.Date == b.Date && slices.Equal(a.Ranges, b.Ranges)
 	})
 }
+
+// Of sets whose hours they are, and their version.
+func (h *WorkingHours) Of(m *StaffMember) {
+	h.Staff, h.UpdatedAt, h.Version = m.ID, m.UpdatedAt, m.Version
+}

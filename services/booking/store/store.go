@@ -29,6 +29,11 @@ func New(db *pg.DB) *Store {
 		"discount_codes_by_code": model.DiscountCodeTaken(),
 		"waitlist_entries_once":  model.AlreadyWaiting(),
 		"event_dates_capacity":   model.EventFull(),
+		"staff_reference":        model.ReferenceTaken(),
+		"rooms_reference":        model.ReferenceTaken(),
+		"holidays_once":          model.HolidayTaken(),
+
+		"appointment_types_reference": model.ReferenceTaken(),
 	}}}
 	s.dates = combine.New(s.readOnlyDates)
 	return s
