@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func hoursText(h *bookingv1.WorkingHours) string {
 	var all []string
 	text := func(r *bookingv1.HoursRange) string { return r.GetStarts() + "-" + r.GetEnds() }
 	for _, w := range h.GetWeekly() {
-		all = append(all, "day"+string(rune('0'+w.GetWeekday()))+" "+text(w.GetRange()))
+		all = append(all, "day"+strconv.Itoa(int(w.GetWeekday()))+" "+text(w.GetRange()))
 	}
 	for _, d := range h.GetDates() {
 		line := d.GetDate()

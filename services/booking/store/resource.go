@@ -10,7 +10,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// What staff, rooms and appointment types have in common: a limit per company, and their lists.
+// Staff, rooms and appointment types have a limit per company and similar lists.
 
 const (
 	// Resources of one kind are added one after the other, so that their number is exact. $2 is the kind.
