@@ -20,6 +20,18 @@ func EventIsCancelled() *fault.Error {
 	return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
 }
 
+// ReasonAppointmentEvent is the reason for refusing a change of the event of an appointment type.
+const ReasonAppointmentEvent = "APPOINTMENT_EVENT"
+
+// Editable refuses changes of the event of an appointment type.
+func (e *Event) Editable() error {
+	if !e.OfAppointments {
+		return nil
+	}
+	return fault.Refuse(ReasonAppointmentEvent, "the event belongs to an appointment type: change the appointment type or its appointments").
+		With("appointment_type_id", id.AppointmentType(e.ID).String())
+}
+
 // EventChange is a request to change an event. Fields that are nil, zero or "" do not change.
 type EventChange struct {
 	Title, Description, Timezone, Location *string
