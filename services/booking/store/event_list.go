@@ -26,7 +26,10 @@ type EventQuery struct {
 const (
 	eventTotalSQL = `select events from event_totals where company_id = $1`
 
-	countListedSQL = `select count(*) from events e where e.company_id = $1 and e.deleted_at is null and e.listed`
+	// An index counts the events that match. The few of them that are not listed are counted by another one.
+	countEventsOfSQL = `select (select count(*) from events e where e.company_id = $1 and e.deleted_at is null`
+
+	lessUnlistedSQL = `) - (select count(*) from events e where e.company_id = $1 and e.deleted_at is null and not e.listed`
 
 	listEventsSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.deleted_at is null and e.listed`
 
@@ -81,8 +84,11 @@ func (q *EventQuery) Total(company id.Company) pg.Statement {
 	if !q.filtered() {
 		return pg.Statement{SQL: eventTotalSQL, Args: []any{company}}
 	}
-	s := pg.Statement{SQL: countListedSQL, Args: []any{company}}
+	s := pg.Statement{SQL: countEventsOfSQL, Args: []any{company}}
 	q.filter(&s)
+	s.SQL += lessUnlistedSQL
+	q.filter(&s)
+	s.SQL += ")"
 	return s
 }
 
