@@ -90,6 +90,8 @@ type PricingOption struct {
 	TaxRate  int32  // tax included in the price, in basis points: 2000 is 20 %
 	// WholeCourse means that the prices are for one space on all dates of a course that are to come.
 	WholeCourse bool
+	// Length is the length of appointment to which the option applies, in minutes; 0: all lengths.
+	Length int32
 }
 
 // checkEvent checks an event's own fields and its pricing options.

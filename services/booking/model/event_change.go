@@ -58,7 +58,9 @@ type OptionChange struct {
 	TaxRate   *int32
 	// WholeCourse is only for an option to add. For an existing one it must equal the present value.
 	WholeCourse *bool
-	Ends        bool
+	// Length is only for an option to add to the event of an appointment type.
+	Length int32
+	Ends   bool
 }
 
 // EventPlan is the result of a change: the event after it, and the parts of the event to store and
@@ -241,7 +243,7 @@ func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) er
 	for i := range c.Options {
 		o := &c.Options[i]
 		if o.Adds {
-			e.Options = append(e.Options, PricingOption{Currency: currency, WholeCourse: o.WholeCourse != nil && *o.WholeCourse})
+			e.Options = append(e.Options, PricingOption{Currency: currency, WholeCourse: o.WholeCourse != nil && *o.WholeCourse, Length: o.Length})
 		}
 	}
 	added := old

@@ -31,10 +31,10 @@ const (
 			n(id, event_id, starts_at, duration_minutes, timezone, capacity, booked)`
 
 	insertOptionsSQL = `insert into pricing_options
-			(company_id, id, event_id, position, name, price, currency, credits, tax_rate_basis_points, whole_course)
-		select $1, n.id, n.event_id, n.position, n.name, n.price, n.currency, n.credits, n.tax_rate, n.whole_course
-		from unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bigint[], $7::text[], $8::integer[], $9::integer[], $10::boolean[])
-			n(id, event_id, position, name, price, currency, credits, tax_rate, whole_course)`
+			(company_id, id, event_id, position, name, price, currency, credits, tax_rate_basis_points, whole_course, length_minutes)
+		select $1, n.id, n.event_id, n.position, n.name, n.price, n.currency, n.credits, n.tax_rate, n.whole_course, nullif(n.length, 0)
+		from unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bigint[], $7::text[], $8::integer[], $9::integer[], $10::boolean[],
+			$11::integer[]) n(id, event_id, position, name, price, currency, credits, tax_rate, whole_course, length)`
 )
 
 // offerings are the column values of events, dates and options to insert.
@@ -63,6 +63,7 @@ type offerings struct {
 		credits    []*int32
 		taxRates   []int32
 		whole      []bool
+		lengths    []int32
 	}
 }
 
@@ -100,6 +101,7 @@ func (o *offerings) addOption(event id.Event, position int32, p *model.PricingOp
 	to.credits = append(to.credits, p.Credits)
 	to.taxRates = append(to.taxRates, p.TaxRate)
 	to.whole = append(to.whole, p.WholeCourse)
+	to.lengths = append(to.lengths, p.Length)
 }
 
 // insert returns the statements that insert o. It omits tables without rows.
@@ -117,7 +119,7 @@ func (o *offerings) insert(company id.Company, now time.Time) []pg.Query {
 	}
 	if p := &o.options; len(p.ids) > 0 {
 		queries = append(queries, pg.Query{SQL: insertOptionsSQL, Args: []any{company,
-			p.ids, p.events, p.positions, p.names, p.prices, p.currencies, p.credits, p.taxRates, p.whole}})
+			p.ids, p.events, p.positions, p.names, p.prices, p.currencies, p.credits, p.taxRates, p.whole, p.lengths}})
 	}
 	return queries
 }
@@ -185,7 +187,7 @@ const (
 
 	eventOfDateSQL = `select d.event_id from event_dates d where d.company_id = $1 and d.id = $2`
 
-	optionsSQL = `select event_id, id, name, price, currency, credits, tax_rate_basis_points, whole_course
+	optionsSQL = `select event_id, id, name, price, currency, credits, tax_rate_basis_points, whole_course, coalesce(length_minutes, 0)
 		from pricing_options where company_id = $1 and event_id` + pg.AmongIDs + ` and ended_at is null order by event_id, position, id`
 )
 
@@ -347,7 +349,7 @@ func scanOptions(into map[id.Event][]model.PricingOption) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
 		var event id.Event
 		var o model.PricingOption
-		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &o.WholeCourse)
+		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &o.WholeCourse, &o.Length)
 		into[event] = append(into[event], o)
 		return err
 	})
