@@ -76,6 +76,10 @@ func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company tenancy.Compa
 			p.ChangedDates[i].Date.Timezone = e.Timezone
 		}
 	}
+	p.Staffing = p.Staff(before, now)
+	if err := s.place(ctx, tx, company.ID, p.Staffing); err != nil {
+		return err
+	}
 	if err := s.store.SaveEvent(ctx, tx, company.ID, p); err != nil {
 		return err
 	}
@@ -102,11 +106,11 @@ func (s *Server) eventsOf(ctx context.Context, tx *pg.Tx, company id.Company, p 
 	if p.EventChanged {
 		events = append(events, eventUpdated(steps.Fields, now))
 	}
-	waiting, err := s.store.Waiting(ctx, tx, company, p.Changed()...)
+	waiting, err := s.store.Waiting(ctx, tx, company, p.Announced()...)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range dateSteps(steps.Dates, p.Changed(), waiting, now) {
+	for _, d := range dateSteps(steps.Dates, p.Announced(), waiting, now) {
 		events = append(events, d.updated(now))
 	}
 	if len(p.AddedDates) > 0 {

@@ -193,10 +193,6 @@ alter table events
     add column if not exists of_appointments boolean not null default false,
     add column if not exists listed boolean not null default true;
 
--- Lists subtract them from their totals.
-drop index concurrently if exists events_unlisted;
-create index concurrently if not exists events_unlisted on events (company_id, id) where not listed;
-
 alter table event_dates
     -- The date's own id if it is an appointment, so that an event can have several of them at a time; else null.
     add column if not exists appointment_id uuid,
@@ -217,9 +213,9 @@ create index concurrently if not exists event_dates_of_appointments on event_dat
 drop index concurrently if exists event_dates_vacated;
 create index concurrently if not exists event_dates_vacated on event_dates (vacated_at) where vacated_at is not null;
 
--- Totals of events leave out those that are not listed.
-drop index concurrently if exists events_unlisted;
-create index concurrently if not exists events_unlisted on events (company_id, id) where not listed;
+-- Totals of events subtract those that are not listed, or that the caller cannot see.
+drop index concurrently if exists events_of_appointments;
+create index concurrently if not exists events_of_appointments on events (company_id, id) where of_appointments;
 
 alter table pricing_options add column if not exists length_minutes integer; -- null: all lengths
 

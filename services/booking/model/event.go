@@ -78,6 +78,7 @@ type EventDate struct {
 	Capacity *int32 // nil: unlimited
 	Booked   int32
 	Status   DateStatus
+	Assigned []Assignment // its staff and rooms, also those that it no longer has; nil: not read
 }
 
 // PricingOption is a price for one space of an event.

@@ -126,13 +126,14 @@ func (o *offerings) insert(company id.Company, now time.Time) []pg.Query {
 
 const (
 	// Columns that imported events do not have.
-	completeEventSQL = `update events set recurrence_rule = $3, recurrence_start = $4, recurrence_exceptions = $5`
+	completeEventSQL = `update events set recurrence_rule = $3, recurrence_start = $4, recurrence_exceptions = $5, staff_ids = $6, room_ids = $7`
 
 	draftDatesSQL = `update event_dates set draft = $3 where company_id = $1 and event_id = $2 and draft <> $3`
 )
 
-// InsertEvent stores an event with its dates and options.
-func (s *Store) InsertEvent(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event) error {
+// InsertEvent stores an event with its dates and options, and the staffing of its dates; nil if nobody is
+// assigned.
+func (s *Store) InsertEvent(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event, f *model.Staffing) error {
 	var o offerings
 	o.addEvent(e, "")
 	for i := range e.Dates {
@@ -142,10 +143,11 @@ func (s *Store) InsertEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 		o.addOption(e.ID, int32(i), &e.Options[i])
 	}
 	queries := o.insert(company, e.CreatedAt)
-	if r := e.Recurrence; r != nil || e.Policy != (model.CancellationPolicy{}) || e.Rules != (model.BookingRules{}) {
-		complete := pg.Statement{SQL: completeEventSQL, Args: []any{company, e.ID, nil, nil, nil}}
+	if r := e.Recurrence; r != nil || e.Policy != (model.CancellationPolicy{}) || e.Rules != (model.BookingRules{}) ||
+		len(e.StaffAndRooms.Staff)+len(e.StaffAndRooms.Rooms) > 0 {
+		complete := pg.Statement{SQL: completeEventSQL, Args: []any{company, e.ID, nil, nil, nil, orEmpty(e.StaffAndRooms.Staff), orEmpty(e.StaffAndRooms.Rooms)}}
 		if r != nil {
-			complete.Args = []any{company, e.ID, r.Rule, r.Start, append([]string{}, r.Exceptions...)}
+			complete.Args[2], complete.Args[3], complete.Args[4] = r.Rule, r.Start, append([]string{}, r.Exceptions...)
 		}
 		setPolicy(&complete, e.Policy)
 		setRules(&complete, &e.Rules)
@@ -155,7 +157,7 @@ func (s *Store) InsertEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 	if e.Status == model.Draft {
 		queries = append(queries, pg.Query{SQL: draftDatesSQL, Args: []any{company, e.ID, true}})
 	}
-	return tx.Pipeline(ctx, queries...)
+	return tx.Pipeline(ctx, append(queries, assign(company, f)...)...)
 }
 
 const (
@@ -169,7 +171,7 @@ const (
 	// An event of appointments without dates is not shown, because it has no start.
 	listedEventSQL = eventSQL + ` and e.listed`
 
-	publishedEventSQL = listedEventSQL + ` and e.status = 'published'`
+	publishedEventSQL = listedEventSQL + ` and e.status = 'published' and not e.of_appointments`
 
 	lockEventSQL = eventSQL + ` for no key update`
 
@@ -194,7 +196,7 @@ const (
 // EventView is the part of an event to read, and the present, which divides its dates.
 type EventView struct {
 	MaxDates  int  // 0: all dates
-	Published bool // only an event that is published
+	Published bool // only an event that is published, and not of appointments
 	Now       time.Time
 }
 

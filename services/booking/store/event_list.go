@@ -19,17 +19,17 @@ type EventQuery struct {
 	WithDates                              bool
 	MostDates                              int       // on the whole page
 	MaxDates                               int       // of each event; 0: all
-	Published                              bool      // only published events
+	Published                              bool      // only published events, and none of appointments
 	Now                                    time.Time // divides the dates
 }
 
 const (
 	eventTotalSQL = `select events from event_totals where company_id = $1`
 
-	// An index counts the events that match. The few of them that are not listed are counted by another one.
-	countEventsOfSQL = `select (select count(*) from events e where e.company_id = $1 and e.deleted_at is null`
+	// An index counts the events that match. Another one counts the few of them that are not shown.
+	countMatchingSQL = `select (select count(*) from events e where e.company_id = $1 and e.deleted_at is null`
 
-	lessUnlistedSQL = `) - (select count(*) from events e where e.company_id = $1 and e.deleted_at is null and not e.listed`
+	lessHiddenSQL = `) - (select count(*) from events e where e.company_id = $1 and e.deleted_at is null and e.of_appointments`
 
 	listEventsSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.deleted_at is null and e.listed`
 
@@ -84,9 +84,12 @@ func (q *EventQuery) Total(company id.Company) pg.Statement {
 	if !q.filtered() {
 		return pg.Statement{SQL: eventTotalSQL, Args: []any{company}}
 	}
-	s := pg.Statement{SQL: countEventsOfSQL, Args: []any{company}}
+	s := pg.Statement{SQL: countMatchingSQL, Args: []any{company}}
 	q.filter(&s)
-	s.SQL += lessUnlistedSQL
+	s.SQL += lessHiddenSQL
+	if !q.Published {
+		s.SQL += " and not e.listed"
+	}
 	q.filter(&s)
 	s.SQL += ")"
 	return s
@@ -95,6 +98,9 @@ func (q *EventQuery) Total(company id.Company) pg.Statement {
 // List returns the statement that reads the page and one more event.
 func (q *EventQuery) List(company id.Company) pg.Statement {
 	s := pg.Statement{SQL: listEventsSQL, Args: []any{company}}
+	if q.Published {
+		s.SQL += " and not e.of_appointments"
+	}
 	q.filter(&s)
 	q.Page.Add(&s)
 	return s

@@ -29,6 +29,7 @@ func New(db *pg.DB) *Store {
 		"discount_codes_by_code": model.DiscountCodeTaken(),
 		"waitlist_entries_once":  model.AlreadyWaiting(),
 		"event_dates_capacity":   model.EventFull(),
+		"assignments_overlap":    model.Busy(),
 	}}}
 	s.dates = combine.New(s.readOnlyDates)
 	return s
@@ -48,6 +49,14 @@ func orNull(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// orEmpty returns an array that is not null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }
 
 // timeOrNull returns nil for the zero time.
