@@ -58,10 +58,9 @@ type CheckedCount struct {
 	Most             *int32 // the maximum of the stored number; nil: no limit
 }
 
-// VerifiedCounts calls each for every date, discount code or waitlist entry, depending on the
-// statement.
-func (s *Store) VerifiedCounts(ctx context.Context, company id.Company, which Verification, each func(CheckedCount) error) error {
-	return s.stream(ctx, company, string(which), func(rows pgx.Rows) error {
+// VerifiedCounts calls each for every row that the statement checks. args are its arguments after the company.
+func (s *Store) VerifiedCounts(ctx context.Context, company id.Company, which Verification, args []any, each func(CheckedCount) error) error {
+	return s.stream(ctx, string(which), company, args, func(rows pgx.Rows) error {
 		var c CheckedCount
 		if err := rows.Scan(&c.ID, &c.Stored, &c.Computed, &c.Most); err != nil {
 			return err
@@ -72,7 +71,7 @@ func (s *Store) VerifiedCounts(ctx context.Context, company id.Company, which Ve
 
 // VerifiedEvents returns the stored and the computed number of events.
 func (s *Store) VerifiedEvents(ctx context.Context, company id.Company) (stored, computed int64, err error) {
-	err = s.stream(ctx, company, verifyEventsSQL, func(rows pgx.Rows) error { return rows.Scan(&stored, &computed) })
+	err = s.stream(ctx, verifyEventsSQL, company, nil, func(rows pgx.Rows) error { return rows.Scan(&stored, &computed) })
 	return stored, computed, err
 }
 
@@ -86,7 +85,7 @@ type PassPayment struct {
 
 // PassPayments calls each for every confirmed booking that was paid by a known pass.
 func (s *Store) PassPayments(ctx context.Context, company id.Company, each func(PassPayment) error) error {
-	return s.stream(ctx, company, passPaymentsSQL, func(rows pgx.Rows) error {
+	return s.stream(ctx, passPaymentsSQL, company, nil, func(rows pgx.Rows) error {
 		var p PassPayment
 		if err := rows.Scan(&p.Transaction, &p.Booking, &p.Pass, &p.Credits); err != nil {
 			return err
@@ -95,6 +94,6 @@ func (s *Store) PassPayments(ctx context.Context, company id.Company, each func(
 	})
 }
 
-func (s *Store) stream(ctx context.Context, company id.Company, sql string, each func(pgx.Rows) error) error {
-	return s.Fault(s.Stream(ctx, pg.For(company), sql, []any{company}, each))
+func (s *Store) stream(ctx context.Context, sql string, company id.Company, args []any, each func(pgx.Rows) error) error {
+	return s.Fault(s.Stream(ctx, pg.For(company), sql, append([]any{company}, args...), each))
 }
