@@ -23,8 +23,8 @@ func callOf[Q, R any](call func(context.Context, *Q, ...grpc.CallOption) (*R, er
 	}
 }
 
-// appointmentType creates a type, with a title and a length of 30 minutes by default.
-func (w *world) appointmentType(req *bookingv1.CreateAppointmentTypeRequest) *bookingv1.AppointmentType {
+// newType creates a type, with a title and a length of 30 minutes by default.
+func (w *world) newType(req *bookingv1.CreateAppointmentTypeRequest) *bookingv1.AppointmentType {
 	w.t.Helper()
 	if req.Title == "" {
 		req.Title = "Massage"
@@ -32,7 +32,7 @@ func (w *world) appointmentType(req *bookingv1.CreateAppointmentTypeRequest) *bo
 	if req.Lengths == nil {
 		req.Lengths = []int32{30}
 	}
-	resp, err := w.types.CreateAppointmentType(w.ctx, req)
+	resp, err := w.typeClient.CreateAppointmentType(w.ctx, req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func newClinic(t *testing.T) *clinic {
 	t.Helper()
 	w := &clinic{world: newWorld(t)}
 	w.ada, w.bo, w.one, w.two = w.member("Ada"), w.member("Bo"), w.room("One", 1), w.room("Two", 2)
-	w.massage = w.appointmentType(&bookingv1.CreateAppointmentTypeRequest{
+	w.massage = w.newType(&bookingv1.CreateAppointmentTypeRequest{
 		Title: " Massage ", Description: "Warm.", Location: "North", Timezone: "Europe/London", Lengths: []int32{60, 30}, BufferBeforeMinutes: 5, BufferAfterMinutes: 10,
 		SlotMinutes: 20, MinimumNoticeMinutes: 120, MaximumAdvanceDays: 90, StaffIds: []string{w.bo.GetId(), w.ada.GetId()},
 		Rooms:  []*bookingv1.RoomRequirement{{AnyOf: []string{w.two.GetId(), w.one.GetId()}}},
@@ -77,7 +77,7 @@ func newClinic(t *testing.T) *clinic {
 
 func (w *clinic) change(req *bookingv1.UpdateAppointmentTypeRequest) (*bookingv1.AppointmentType, error) {
 	req.Id = w.massage.GetId()
-	resp, err := w.types.UpdateAppointmentType(w.ctx, req)
+	resp, err := w.typeClient.UpdateAppointmentType(w.ctx, req)
 	return resp.GetAppointmentType(), err
 }
 
@@ -86,13 +86,13 @@ func TestNewAppointmentType(t *testing.T) {
 	w := newClinic(t)
 	t.Run("a type is returned as it is stored", func(t *testing.T) {
 		want := &bookingv1.AppointmentType{
-			Id: w.massage.GetId(), EventId: id.Event(uuidOf[id.AppointmentType](t, w.massage.GetId())).String(), Title: "Massage", Description: "Warm.", Location: "North",
+			Id: w.massage.GetId(), EventId: id.Event(idOf[id.AppointmentType](t, w.massage.GetId())).String(), Title: "Massage", Description: "Warm.", Location: "North",
 			Timezone: "Europe/London", Lengths: []int32{30, 60}, BufferBeforeMinutes: 5, BufferAfterMinutes: 10, SlotMinutes: 20, MinimumNoticeMinutes: 120,
 			MaximumAdvanceDays: 90, StaffIds: []string{w.ada.GetId(), w.bo.GetId()}, Rooms: []*bookingv1.RoomRequirement{{AnyOf: []string{w.two.GetId(), w.one.GetId()}}},
 			Prices: w.massage.GetPrices(), FreeCancellationMinutes: new(int32(1440)), Active: true, Reference: "m1",
 			CreatedAt: w.massage.GetCreatedAt(), UpdatedAt: w.massage.GetCreatedAt(), Version: 1,
 		}
-		got, err := w.types.GetAppointmentType(w.ctx, &bookingv1.GetAppointmentTypeRequest{Id: w.massage.GetId()})
+		got, err := w.typeClient.GetAppointmentType(w.ctx, &bookingv1.GetAppointmentTypeRequest{Id: w.massage.GetId()})
 		if diff := cmp.Diff(want, got.GetAppointmentType(), protocmp.Transform()); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
@@ -111,16 +111,21 @@ func TestNewAppointmentType(t *testing.T) {
 			t.Errorf("counted or announced %d times", n)
 		}
 	})
+	t.Run("its event has no booking rules, because callers can waive the notice and the horizon", func(t *testing.T) {
+		if got := one[string](w.world, `select minimum_notice_minutes || ' ' || maximum_advance_days from events`); got != "0 0" {
+			t.Error(got)
+		}
+	})
 	t.Run("a type without prices is free, and has the defaults", func(t *testing.T) {
-		got := w.appointmentType(&bookingv1.CreateAppointmentTypeRequest{Inactive: true})
+		got := w.newType(&bookingv1.CreateAppointmentTypeRequest{Inactive: true})
 		if priced(got) != "Free 0 GBP for 0" || got.GetSlotMinutes() != 15 || got.GetTimezone() != "Europe/London" || got.GetActive() {
 			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("a retry with the key returns the first response", func(t *testing.T) {
 		req := &bookingv1.CreateAppointmentTypeRequest{Title: "Once", Lengths: []int32{10}}
-		first, err1 := w.types.CreateAppointmentType(withKey(w.ctx, "k"), req)
-		again, err2 := w.types.CreateAppointmentType(withKey(w.ctx, "k"), req)
+		first, err1 := w.typeClient.CreateAppointmentType(withKey(w.ctx, "k"), req)
+		again, err2 := w.typeClient.CreateAppointmentType(withKey(w.ctx, "k"), req)
 		if err1 != nil || err2 != nil || first.GetAppointmentType().GetId() != again.GetAppointmentType().GetId() {
 			t.Errorf("got %v %v, %v %v", first, err1, again, err2)
 		}
@@ -137,7 +142,7 @@ func TestNewAppointmentTypeFaults(t *testing.T) {
 	}{
 		{"the title and a length are required", "title required, lengths required", &bookingv1.CreateAppointmentTypeRequest{}},
 		{"lengths are 5 to 1440 minutes and distinct", "lengths[0] range, lengths[1] range, lengths[3] unique", &bookingv1.CreateAppointmentTypeRequest{Title: "x", Lengths: []int32{4, 1441, 30, 30}}},
-		{"numbers have ranges", "minimum_notice_minutes range, maximum_advance_days range, buffer_before_minutes range, buffer_after_minutes range, slot_minutes range",
+		{"numbers have ranges", "buffer_before_minutes range, buffer_after_minutes range, slot_minutes range, minimum_notice_minutes range, maximum_advance_days range",
 			&bookingv1.CreateAppointmentTypeRequest{Title: "x", Lengths: []int32{5}, BufferBeforeMinutes: -1, BufferAfterMinutes: 481, SlotMinutes: 4, MinimumNoticeMinutes: -1, MaximumAdvanceDays: 3651}},
 		{"the policy and the zone are checked", "timezone timezone, free_cancellation_minutes range",
 			&bookingv1.CreateAppointmentTypeRequest{Title: "x", Lengths: []int32{5}, Timezone: "Mars", FreeCancellationMinutes: new(int32(-1))}},
@@ -153,7 +158,7 @@ func TestNewAppointmentTypeFaults(t *testing.T) {
 		{"a reference is unique", "reference unique", &bookingv1.CreateAppointmentTypeRequest{Title: "x", Lengths: []int32{30}, Reference: "m1"}},
 	} {
 		t.Run(c.behaviour, func(t *testing.T) {
-			_, err := w.types.CreateAppointmentType(w.ctx, c.req)
+			_, err := w.typeClient.CreateAppointmentType(w.ctx, c.req)
 			if got := broken(t, err); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
@@ -178,7 +183,7 @@ func TestAppointmentTypeChanges(t *testing.T) {
 		if diff := cmp.Diff(want, got, protocmp.Transform()); err != nil || diff != "" {
 			t.Fatal(err, diff)
 		}
-		read, err := w.types.GetAppointmentType(w.ctx, &bookingv1.GetAppointmentTypeRequest{Id: w.massage.GetId()})
+		read, err := w.typeClient.GetAppointmentType(w.ctx, &bookingv1.GetAppointmentTypeRequest{Id: w.massage.GetId()})
 		if diff := cmp.Diff(want, read.GetAppointmentType(), protocmp.Transform()); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
@@ -207,7 +212,7 @@ func TestAppointmentTypeChanges(t *testing.T) {
 		if err != nil || priced(got) != "Short 3500 GBP for 30, Long 6000 GBP for 60" {
 			t.Fatalf("got %s, %v", priced(got), err)
 		}
-		read, err := w.types.GetAppointmentType(w.ctx, &bookingv1.GetAppointmentTypeRequest{Id: w.massage.GetId()})
+		read, err := w.typeClient.GetAppointmentType(w.ctx, &bookingv1.GetAppointmentTypeRequest{Id: w.massage.GetId()})
 		if diff := cmp.Diff(got, read.GetAppointmentType(), protocmp.Transform()); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
@@ -273,7 +278,7 @@ func TestAppointmentTypeChanges(t *testing.T) {
 			})
 		}
 		t.Run("a price of another type does not exist", func(t *testing.T) {
-			other := w.appointmentType(&bookingv1.CreateAppointmentTypeRequest{})
+			other := w.newType(&bookingv1.CreateAppointmentTypeRequest{})
 			_, err := w.change(price(0, &bookingv1.PricingOptionChange{Id: other.GetPrices()[0].GetOption().GetId()}))
 			f := wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 			if len(f.Fields) != 1 || f.Fields[0].Field != "prices[0].option.id" {
@@ -291,7 +296,7 @@ func TestAppointmentTypeList(t *testing.T) {
 	t.Parallel()
 	w := newClinic(t)
 	for _, title := range []string{"B", "C"} {
-		w.appointmentType(&bookingv1.CreateAppointmentTypeRequest{Title: title, Inactive: title == "C", StaffIds: []string{w.bo.GetId()}})
+		w.newType(&bookingv1.CreateAppointmentTypeRequest{Title: title, Inactive: title == "C", StaffIds: []string{w.bo.GetId()}})
 	}
 	for _, c := range []struct {
 		behaviour, want string
@@ -305,7 +310,7 @@ func TestAppointmentTypeList(t *testing.T) {
 		t.Run(c.behaviour, func(t *testing.T) {
 			var all []string
 			for c.req.PageSize = 1; ; {
-				resp, err := w.types.ListAppointmentTypes(w.ctx, c.req)
+				resp, err := w.typeClient.ListAppointmentTypes(w.ctx, c.req)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -322,7 +327,7 @@ func TestAppointmentTypeList(t *testing.T) {
 		})
 	}
 	t.Run("a list has what a single type has", func(t *testing.T) {
-		resp, err := w.types.ListAppointmentTypes(w.ctx, &bookingv1.ListAppointmentTypesRequest{})
+		resp, err := w.typeClient.ListAppointmentTypes(w.ctx, &bookingv1.ListAppointmentTypesRequest{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ import (
 // member adds a person with a name.
 func (w *world) member(name string) *bookingv1.StaffMember {
 	w.t.Helper()
-	resp, err := w.staff.CreateStaffMember(w.ctx, &bookingv1.CreateStaffMemberRequest{Name: name})
+	resp, err := w.staffClient.CreateStaffMember(w.ctx, &bookingv1.CreateStaffMemberRequest{Name: name})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func (w *world) member(name string) *bookingv1.StaffMember {
 // room adds a room with a number of units.
 func (w *world) room(name string, units int32) *bookingv1.Room {
 	w.t.Helper()
-	resp, err := w.rooms.CreateRoom(w.ctx, &bookingv1.CreateRoomRequest{Name: name, Capacity: units})
+	resp, err := w.roomClient.CreateRoom(w.ctx, &bookingv1.CreateRoomRequest{Name: name, Capacity: units})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -51,18 +51,6 @@ func (w *world) assign(e *bookingv1.Event, kind string, resource id.UUID, unit i
 		date, resource, kind, unit)
 }
 
-func uuidOf[T ~[16]byte, P interface {
-	*T
-	UnmarshalText([]byte) error
-}](t testing.TB, text string) id.UUID {
-	t.Helper()
-	var v T
-	if err := P(&v).UnmarshalText([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	return id.UUID(v)
-}
-
 // broken returns the fields of a fault and the rules that they break.
 func broken(t testing.TB, err error) string {
 	t.Helper()
@@ -79,7 +67,7 @@ func broken(t testing.TB, err error) string {
 func TestStaff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	resp, err := w.staff.CreateStaffMember(w.ctx, &bookingv1.CreateStaffMemberRequest{
+	resp, err := w.staffClient.CreateStaffMember(w.ctx, &bookingv1.CreateStaffMemberRequest{
 		Name: " Ada Moon ", Email: "ada@example.org", PhotoUrl: "https://example.org/ada.jpg", Bio: "Physio.\nSince 2010.", Color: "#A1B2C3", Reference: "s1",
 	})
 	if err != nil {
@@ -87,7 +75,7 @@ func TestStaff(t *testing.T) {
 	}
 	ada := resp.GetStaffMember()
 	t.Run("a person is returned as it is stored", func(t *testing.T) {
-		got, err := w.staff.GetStaffMember(w.ctx, &bookingv1.GetStaffMemberRequest{Id: ada.GetId()})
+		got, err := w.staffClient.GetStaffMember(w.ctx, &bookingv1.GetStaffMemberRequest{Id: ada.GetId()})
 		if diff := cmp.Diff(ada, got.GetStaffMember(), protocmp.Transform()); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
@@ -96,13 +84,13 @@ func TestStaff(t *testing.T) {
 		}
 	})
 	t.Run("every field is checked, and all faults are listed", func(t *testing.T) {
-		_, err := w.staff.CreateStaffMember(w.ctx, &bookingv1.CreateStaffMemberRequest{Name: " ", Email: "ada", PhotoUrl: "http://example.org/x", Color: "red", Bio: "\x00"})
+		_, err := w.staffClient.CreateStaffMember(w.ctx, &bookingv1.CreateStaffMemberRequest{Name: " ", Email: "ada", PhotoUrl: "http://example.org/x", Color: "red", Bio: "\x00"})
 		if got := broken(t, err); got != "name required, email email, photo_url format, bio characters, color format" {
 			t.Error(got)
 		}
 	})
 	t.Run("a reference is unique", func(t *testing.T) {
-		_, err := w.staff.CreateStaffMember(w.ctx, &bookingv1.CreateStaffMemberRequest{Name: "Bo", Reference: "s1"})
+		_, err := w.staffClient.CreateStaffMember(w.ctx, &bookingv1.CreateStaffMemberRequest{Name: "Bo", Reference: "s1"})
 		if got := broken(t, err); got != "reference unique" {
 			t.Error(got)
 		}
@@ -120,7 +108,7 @@ func TestStaff(t *testing.T) {
 		}
 	})
 	t.Run("a change keeps the other fields and increases the version", func(t *testing.T) {
-		got, err := w.staff.UpdateStaffMember(w.ctx, &bookingv1.UpdateStaffMemberRequest{
+		got, err := w.staffClient.UpdateStaffMember(w.ctx, &bookingv1.UpdateStaffMemberRequest{
 			Id: ada.GetId(), Active: new(false), Email: new(""), ExpectedVersion: new(int64(1)),
 		})
 		want := proto.CloneOf(ada)
@@ -130,17 +118,17 @@ func TestStaff(t *testing.T) {
 		}
 	})
 	t.Run("a change to the present values changes nothing", func(t *testing.T) {
-		got, err := w.staff.UpdateStaffMember(w.ctx, &bookingv1.UpdateStaffMemberRequest{Id: ada.GetId(), Name: new("Ada Moon")})
+		got, err := w.staffClient.UpdateStaffMember(w.ctx, &bookingv1.UpdateStaffMemberRequest{Id: ada.GetId(), Name: new("Ada Moon")})
 		if err != nil || got.GetStaffMember().GetVersion() != 2 {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
 	t.Run("a change of an earlier version is refused", func(t *testing.T) {
-		_, err := w.staff.UpdateStaffMember(w.ctx, &bookingv1.UpdateStaffMemberRequest{Id: ada.GetId(), Name: new("X"), ExpectedVersion: new(int64(1))})
+		_, err := w.staffClient.UpdateStaffMember(w.ctx, &bookingv1.UpdateStaffMemberRequest{Id: ada.GetId(), Name: new("X"), ExpectedVersion: new(int64(1))})
 		wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
 	})
 	t.Run("a colour cannot be removed", func(t *testing.T) {
-		_, err := w.staff.UpdateStaffMember(w.ctx, &bookingv1.UpdateStaffMemberRequest{Id: ada.GetId(), Color: new("")})
+		_, err := w.staffClient.UpdateStaffMember(w.ctx, &bookingv1.UpdateStaffMemberRequest{Id: ada.GetId(), Color: new("")})
 		if got := broken(t, err); got != "color required" {
 			t.Error(got)
 		}
@@ -148,11 +136,11 @@ func TestStaff(t *testing.T) {
 	t.Run("a retry with the key returns the first response", func(t *testing.T) {
 		ctx := withKey(w.ctx, "staff")
 		req := &bookingv1.CreateStaffMemberRequest{Name: "Once"}
-		first, err := w.staff.CreateStaffMember(ctx, req)
+		first, err := w.staffClient.CreateStaffMember(ctx, req)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := w.staff.CreateStaffMember(ctx, req)
+		again, err := w.staffClient.CreateStaffMember(ctx, req)
 		if diff := cmp.Diff(first, again, protocmp.Transform()); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
@@ -174,7 +162,7 @@ func TestStaffLimit(t *testing.T) {
 		errs := make([]error, 20)
 		for i := range errs {
 			wg.Go(func() {
-				_, errs[i] = w.staff.CreateStaffMember(w.ctx, &bookingv1.CreateStaffMemberRequest{Name: "New"})
+				_, errs[i] = w.staffClient.CreateStaffMember(w.ctx, &bookingv1.CreateStaffMemberRequest{Name: "New"})
 			})
 		}
 		wg.Wait()
@@ -190,7 +178,7 @@ func TestStaffLimit(t *testing.T) {
 		}
 	})
 	t.Run("a room beyond the limit is refused", func(t *testing.T) {
-		_, err := w.rooms.CreateRoom(w.ctx, &bookingv1.CreateRoomRequest{Name: "R"})
+		_, err := w.roomClient.CreateRoom(w.ctx, &bookingv1.CreateRoomRequest{Name: "R"})
 		wantFault(t, err, fault.Refused, model.ReasonTooManyRooms)
 	})
 }
@@ -199,15 +187,15 @@ func TestStaffList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ada, _, cy := w.member("Ada"), w.member("Bo"), w.member("Cy")
-	if _, err := w.staff.UpdateStaffMember(w.ctx, &bookingv1.UpdateStaffMemberRequest{Id: ada.GetId(), Active: new(false)}); err != nil {
+	if _, err := w.staffClient.UpdateStaffMember(w.ctx, &bookingv1.UpdateStaffMemberRequest{Id: ada.GetId(), Active: new(false)}); err != nil {
 		t.Fatal(err)
 	}
-	massage := w.appointmentType(&bookingv1.CreateAppointmentTypeRequest{StaffIds: []string{cy.GetId(), ada.GetId()}})
+	massage := w.newType(&bookingv1.CreateAppointmentTypeRequest{StaffIds: []string{cy.GetId(), ada.GetId()}})
 	names := func(req *bookingv1.ListStaffRequest) string {
 		t.Helper()
 		var all []string
 		for req.PageSize = 2; ; {
-			resp, err := w.staff.ListStaff(w.ctx, req)
+			resp, err := w.staffClient.ListStaff(w.ctx, req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -240,11 +228,11 @@ func TestStaffList(t *testing.T) {
 		})
 	}
 	t.Run("a token of another order is refused", func(t *testing.T) {
-		first, err := w.staff.ListStaff(w.ctx, &bookingv1.ListStaffRequest{PageSize: 1})
+		first, err := w.staffClient.ListStaff(w.ctx, &bookingv1.ListStaffRequest{PageSize: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.rooms.ListRooms(w.ctx, &bookingv1.ListRoomsRequest{PageToken: first.GetNextPageToken()})
+		_, err = w.roomClient.ListRooms(w.ctx, &bookingv1.ListRoomsRequest{PageToken: first.GetNextPageToken()})
 		wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter)
 	})
 }
@@ -252,13 +240,13 @@ func TestStaffList(t *testing.T) {
 func TestRooms(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	resp, err := w.rooms.CreateRoom(w.ctx, &bookingv1.CreateRoomRequest{Name: "Sauna", Location: "North", Reference: "r1"})
+	resp, err := w.roomClient.CreateRoom(w.ctx, &bookingv1.CreateRoomRequest{Name: "Sauna", Location: "North", Reference: "r1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	sauna := resp.GetRoom()
 	t.Run("a room has one unit and is active by default", func(t *testing.T) {
-		got, err := w.rooms.GetRoom(w.ctx, &bookingv1.GetRoomRequest{Id: sauna.GetId()})
+		got, err := w.roomClient.GetRoom(w.ctx, &bookingv1.GetRoomRequest{Id: sauna.GetId()})
 		if diff := cmp.Diff(sauna, got.GetRoom(), protocmp.Transform()); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
@@ -267,17 +255,17 @@ func TestRooms(t *testing.T) {
 		}
 	})
 	t.Run("every field is checked", func(t *testing.T) {
-		_, err := w.rooms.CreateRoom(w.ctx, &bookingv1.CreateRoomRequest{Kind: 9, Capacity: 101, Location: "a\nb"})
+		_, err := w.roomClient.CreateRoom(w.ctx, &bookingv1.CreateRoomRequest{Kind: 9, Capacity: 101, Location: "a\nb"})
 		if got := broken(t, err); got != "name required, kind enum, capacity range, location characters" {
 			t.Error(got)
 		}
-		_, err = w.rooms.CreateRoom(w.ctx, &bookingv1.CreateRoomRequest{Name: "x", Reference: "r1"})
+		_, err = w.roomClient.CreateRoom(w.ctx, &bookingv1.CreateRoomRequest{Name: "x", Reference: "r1"})
 		if got := broken(t, err); got != "reference unique" {
 			t.Error(got)
 		}
 	})
 	t.Run("a change keeps the other fields and increases the version", func(t *testing.T) {
-		got, err := w.rooms.UpdateRoom(w.ctx, &bookingv1.UpdateRoomRequest{
+		got, err := w.roomClient.UpdateRoom(w.ctx, &bookingv1.UpdateRoomRequest{
 			Id: sauna.GetId(), Kind: bookingv1.RoomKind_ROOM_KIND_EQUIPMENT, Capacity: new(int32(3)), ExpectedVersion: new(int64(1)),
 		})
 		want := proto.CloneOf(sauna)
@@ -285,7 +273,7 @@ func TestRooms(t *testing.T) {
 		if diff := cmp.Diff(want, got.GetRoom(), protocmp.Transform()); err != nil || diff != "" {
 			t.Error(err, diff)
 		}
-		_, err = w.rooms.UpdateRoom(w.ctx, &bookingv1.UpdateRoomRequest{Id: sauna.GetId(), ExpectedVersion: new(int64(1))})
+		_, err = w.roomClient.UpdateRoom(w.ctx, &bookingv1.UpdateRoomRequest{Id: sauna.GetId(), ExpectedVersion: new(int64(1))})
 		wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
 	})
 	t.Run("lists filter by active", func(t *testing.T) {
@@ -294,7 +282,7 @@ func TestRooms(t *testing.T) {
 			active *bool
 			want   int64
 		}{{nil, 2}, {new(true), 2}, {new(false), 0}} {
-			got, err := w.rooms.ListRooms(w.ctx, &bookingv1.ListRoomsRequest{Active: c.active})
+			got, err := w.roomClient.ListRooms(w.ctx, &bookingv1.ListRoomsRequest{Active: c.active})
 			if err != nil || got.GetTotal() != c.want || int64(len(got.GetRooms())) != c.want {
 				t.Errorf("got %v, %v", got, err)
 			}
@@ -306,11 +294,11 @@ func TestFewerUnits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	studio := w.room("Studio", 3)
-	which := uuidOf[id.Room](t, studio.GetId())
+	which := idOf[id.Room](t, studio.GetId()).UUID()
 	class := w.event(w.ctx, nil)
 	w.assign(class, "room", which, 2)
 	to := func(units int32) error {
-		_, err := w.rooms.UpdateRoom(w.ctx, &bookingv1.UpdateRoomRequest{Id: studio.GetId(), Capacity: &units})
+		_, err := w.roomClient.UpdateRoom(w.ctx, &bookingv1.UpdateRoomRequest{Id: studio.GetId(), Capacity: &units})
 		return err
 	}
 	t.Run("a unit that is not used can be removed", func(t *testing.T) {
@@ -339,12 +327,12 @@ func TestResourceTenants(t *testing.T) {
 	w := newWorld(t)
 	them := w.as(id.New[id.Company]())
 	ada, studio := w.member("Ada"), w.room("Studio", 1)
-	massage := w.appointmentType(&bookingv1.CreateAppointmentTypeRequest{StaffIds: []string{ada.GetId()}})
+	massage := w.newType(&bookingv1.CreateAppointmentTypeRequest{StaffIds: []string{ada.GetId()}})
 	off, err := w.timeOff(ada, time.Hour, 2*time.Hour, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	holiday, err := w.staff.CreateHoliday(w.ctx, &bookingv1.CreateHolidayRequest{Date: "2030-01-01", Name: "New Year"})
+	holiday, err := w.staffClient.CreateHoliday(w.ctx, &bookingv1.CreateHolidayRequest{Date: "2030-01-01", Name: "New Year"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,18 +341,18 @@ func TestResourceTenants(t *testing.T) {
 		return req
 	}
 	calls := map[string]func(ctx context.Context) error{
-		"GetStaffMember":        callOf(w.staff.GetStaffMember, &bookingv1.GetStaffMemberRequest{Id: ada.GetId()}),
-		"UpdateStaffMember":     callOf(w.staff.UpdateStaffMember, &bookingv1.UpdateStaffMemberRequest{Id: ada.GetId()}),
-		"GetWorkingHours":       callOf(w.staff.GetWorkingHours, &bookingv1.GetWorkingHoursRequest{StaffId: ada.GetId()}),
-		"SetWorkingHours":       callOf(w.staff.SetWorkingHours, &bookingv1.SetWorkingHoursRequest{StaffId: ada.GetId()}),
-		"CreateTimeOff":         callOf(w.staff.CreateTimeOff, span(&bookingv1.CreateTimeOffRequest{StaffId: ada.GetId()})),
-		"CreateTimeOff of room": callOf(w.staff.CreateTimeOff, span(&bookingv1.CreateTimeOffRequest{RoomId: studio.GetId()})),
-		"DeleteTimeOff":         callOf(w.staff.DeleteTimeOff, &bookingv1.DeleteTimeOffRequest{Id: off.GetId()}),
-		"DeleteHoliday":         callOf(w.staff.DeleteHoliday, &bookingv1.DeleteHolidayRequest{Id: holiday.GetHoliday().GetId()}),
-		"GetRoom":               callOf(w.rooms.GetRoom, &bookingv1.GetRoomRequest{Id: studio.GetId()}),
-		"UpdateRoom":            callOf(w.rooms.UpdateRoom, &bookingv1.UpdateRoomRequest{Id: studio.GetId()}),
-		"GetAppointmentType":    callOf(w.types.GetAppointmentType, &bookingv1.GetAppointmentTypeRequest{Id: massage.GetId()}),
-		"UpdateAppointmentType": callOf(w.types.UpdateAppointmentType, &bookingv1.UpdateAppointmentTypeRequest{Id: massage.GetId()}),
+		"GetStaffMember":        callOf(w.staffClient.GetStaffMember, &bookingv1.GetStaffMemberRequest{Id: ada.GetId()}),
+		"UpdateStaffMember":     callOf(w.staffClient.UpdateStaffMember, &bookingv1.UpdateStaffMemberRequest{Id: ada.GetId()}),
+		"GetWorkingHours":       callOf(w.staffClient.GetWorkingHours, &bookingv1.GetWorkingHoursRequest{StaffId: ada.GetId()}),
+		"SetWorkingHours":       callOf(w.staffClient.SetWorkingHours, &bookingv1.SetWorkingHoursRequest{StaffId: ada.GetId()}),
+		"CreateTimeOff":         callOf(w.staffClient.CreateTimeOff, span(&bookingv1.CreateTimeOffRequest{StaffId: ada.GetId()})),
+		"CreateTimeOff of room": callOf(w.staffClient.CreateTimeOff, span(&bookingv1.CreateTimeOffRequest{RoomId: studio.GetId()})),
+		"DeleteTimeOff":         callOf(w.staffClient.DeleteTimeOff, &bookingv1.DeleteTimeOffRequest{Id: off.GetId()}),
+		"DeleteHoliday":         callOf(w.staffClient.DeleteHoliday, &bookingv1.DeleteHolidayRequest{Id: holiday.GetHoliday().GetId()}),
+		"GetRoom":               callOf(w.roomClient.GetRoom, &bookingv1.GetRoomRequest{Id: studio.GetId()}),
+		"UpdateRoom":            callOf(w.roomClient.UpdateRoom, &bookingv1.UpdateRoomRequest{Id: studio.GetId()}),
+		"GetAppointmentType":    callOf(w.typeClient.GetAppointmentType, &bookingv1.GetAppointmentTypeRequest{Id: massage.GetId()}),
+		"UpdateAppointmentType": callOf(w.typeClient.UpdateAppointmentType, &bookingv1.UpdateAppointmentTypeRequest{Id: massage.GetId()}),
 	}
 	for name, call := range calls {
 		t.Run(name+" of another company is NOT_FOUND", func(t *testing.T) {
@@ -372,7 +360,7 @@ func TestResourceTenants(t *testing.T) {
 		})
 	}
 	t.Run("an appointment type cannot have staff and rooms of another company", func(t *testing.T) {
-		_, err := w.types.CreateAppointmentType(them, &bookingv1.CreateAppointmentTypeRequest{
+		_, err := w.typeClient.CreateAppointmentType(them, &bookingv1.CreateAppointmentTypeRequest{
 			Title: "x", Lengths: []int32{30}, StaffIds: []string{ada.GetId()}, Rooms: []*bookingv1.RoomRequirement{{AnyOf: []string{studio.GetId()}}},
 		})
 		if got := broken(t, err); got != "staff_ids[0] exists, rooms[0].any_of[0] exists" {
@@ -380,11 +368,11 @@ func TestResourceTenants(t *testing.T) {
 		}
 	})
 	t.Run("lists of another company are empty", func(t *testing.T) {
-		staff, err1 := w.staff.ListStaff(them, &bookingv1.ListStaffRequest{})
-		rooms, err2 := w.rooms.ListRooms(them, &bookingv1.ListRoomsRequest{})
-		types, err3 := w.types.ListAppointmentTypes(them, &bookingv1.ListAppointmentTypesRequest{StaffId: ada.GetId()})
-		offs, err4 := w.staff.ListTimeOff(them, &bookingv1.ListTimeOffRequest{StaffId: ada.GetId()})
-		holidays, err5 := w.staff.ListHolidays(them, &bookingv1.ListHolidaysRequest{})
+		staff, err1 := w.staffClient.ListStaff(them, &bookingv1.ListStaffRequest{})
+		rooms, err2 := w.roomClient.ListRooms(them, &bookingv1.ListRoomsRequest{})
+		types, err3 := w.typeClient.ListAppointmentTypes(them, &bookingv1.ListAppointmentTypesRequest{StaffId: ada.GetId()})
+		offs, err4 := w.staffClient.ListTimeOff(them, &bookingv1.ListTimeOffRequest{StaffId: ada.GetId()})
+		holidays, err5 := w.staffClient.ListHolidays(them, &bookingv1.ListHolidaysRequest{})
 		total := staff.GetTotal() + rooms.GetTotal() + types.GetTotal() + offs.GetTotal() + holidays.GetTotal()
 		if i := slices.IndexFunc([]error{err1, err2, err3, err4, err5}, func(err error) bool { return err != nil }); i >= 0 || total != 0 {
 			t.Errorf("list %d failed, %d rows", i, total)

@@ -42,14 +42,14 @@ func TestWorkingHours(t *testing.T) {
 	w := newWorld(t)
 	ada := w.member("Ada")
 	t.Run("a new person has no hours", func(t *testing.T) {
-		got, err := w.staff.GetWorkingHours(w.ctx, &bookingv1.GetWorkingHoursRequest{StaffId: ada.GetId()})
+		got, err := w.staffClient.GetWorkingHours(w.ctx, &bookingv1.GetWorkingHoursRequest{StaffId: ada.GetId()})
 		if h := got.GetHours(); err != nil || hoursText(h) != "" || h.GetVersion() != 1 || h.GetStaffId() != ada.GetId() {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
 	set := func(req *bookingv1.SetWorkingHoursRequest) (*bookingv1.WorkingHours, error) {
 		req.StaffId = ada.GetId()
-		resp, err := w.staff.SetWorkingHours(w.ctx, req)
+		resp, err := w.staffClient.SetWorkingHours(w.ctx, req)
 		return resp.GetHours(), err
 	}
 	north := shift("08:00", "12:00")
@@ -78,13 +78,13 @@ func TestWorkingHours(t *testing.T) {
 		}
 	})
 	t.Run("a change of the hours raises the version of the person", func(t *testing.T) {
-		m, err := w.staff.GetStaffMember(w.ctx, &bookingv1.GetStaffMemberRequest{Id: ada.GetId()})
+		m, err := w.staffClient.GetStaffMember(w.ctx, &bookingv1.GetStaffMemberRequest{Id: ada.GetId()})
 		if err != nil || first.GetVersion() != 2 || m.GetStaffMember().GetVersion() != 2 || !first.GetUpdatedAt().AsTime().Equal(m.GetStaffMember().GetUpdatedAt().AsTime()) {
 			t.Errorf("got %v and %v, %v", first, m, err)
 		}
 	})
 	t.Run("the hours that a call returned can be set again, and change nothing", func(t *testing.T) {
-		read, err := w.staff.GetWorkingHours(w.ctx, &bookingv1.GetWorkingHoursRequest{StaffId: ada.GetId()})
+		read, err := w.staffClient.GetWorkingHours(w.ctx, &bookingv1.GetWorkingHoursRequest{StaffId: ada.GetId()})
 		if diff := cmp.Diff(first, read.GetHours(), protocmp.Transform()); err != nil || diff != "" {
 			t.Fatal(err, diff)
 		}

@@ -35,24 +35,24 @@ import (
 
 // world is the service with real gRPC and PostgreSQL, and one company.
 type world struct {
-	t         testing.TB
-	db        *pg.DB
-	server    *Server
-	ahead     atomic.Int64 // how far the server's clock is ahead, as a time.Duration
-	conn      *grpc.ClientConn
-	bookings  bookingv1.BookingServiceClient
-	events    bookingv1.EventServiceClient
-	issuer    *tokentest.Issuer
-	customers *fakeCustomers
-	companies *fakeCompanies
-	passes    *fakePasses
-	discounts bookingv1.DiscountServiceClient
-	verifier  bookingv1.VerificationServiceClient
-	waitlist  bookingv1.WaitlistServiceClient
-	staff     bookingv1.StaffServiceClient
-	rooms     bookingv1.RoomServiceClient
-	types     bookingv1.AppointmentTypeServiceClient
-	company   id.Company
+	t           testing.TB
+	db          *pg.DB
+	server      *Server
+	ahead       atomic.Int64 // how far the server's clock is ahead, as a time.Duration
+	conn        *grpc.ClientConn
+	bookings    bookingv1.BookingServiceClient
+	events      bookingv1.EventServiceClient
+	issuer      *tokentest.Issuer
+	customers   *fakeCustomers
+	companies   *fakeCompanies
+	passes      *fakePasses
+	discounts   bookingv1.DiscountServiceClient
+	verifier    bookingv1.VerificationServiceClient
+	waitlist    bookingv1.WaitlistServiceClient
+	staffClient bookingv1.StaffServiceClient
+	roomClient  bookingv1.RoomServiceClient
+	typeClient  bookingv1.AppointmentTypeServiceClient
+	company     id.Company
 	// ctx carries a token of the company with every scope of the service.
 	ctx context.Context
 }
@@ -111,8 +111,8 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	w.bookings, w.events = bookingv1.NewBookingServiceClient(w.conn), bookingv1.NewEventServiceClient(w.conn)
 	w.discounts, w.verifier = bookingv1.NewDiscountServiceClient(w.conn), bookingv1.NewVerificationServiceClient(w.conn)
 	w.waitlist = bookingv1.NewWaitlistServiceClient(w.conn)
-	w.staff, w.rooms = bookingv1.NewStaffServiceClient(w.conn), bookingv1.NewRoomServiceClient(w.conn)
-	w.types = bookingv1.NewAppointmentTypeServiceClient(w.conn)
+	w.staffClient, w.roomClient = bookingv1.NewStaffServiceClient(w.conn), bookingv1.NewRoomServiceClient(w.conn)
+	w.typeClient = bookingv1.NewAppointmentTypeServiceClient(w.conn)
 	w.ctx = w.as(w.company)
 	return w
 }

@@ -19,11 +19,11 @@ func NewAppointmentType(r *bookingv1.CreateAppointmentTypeRequest, company tenan
 	t := &model.AppointmentType{
 		Event: model.Event{
 			Title: strings.TrimSpace(r.GetTitle()), Description: strings.TrimSpace(r.GetDescription()), Location: strings.TrimSpace(r.GetLocation()),
-			Timezone: r.GetTimezone(), Type: model.Appointment, Status: model.Published,
+			Timezone: r.GetTimezone(), Type: model.Appointment, Status: model.Published, OfAppointments: true,
 			Policy: model.CancellationPolicy{FreeMinutes: r.FreeCancellationMinutes},
-			Rules:  model.BookingRules{MinimumNotice: r.GetMinimumNoticeMinutes(), MaximumAdvance: r.GetMaximumAdvanceDays()},
 		},
 		Lengths: r.GetLengths(), BufferBefore: r.GetBufferBeforeMinutes(), BufferAfter: r.GetBufferAfterMinutes(), SlotMinutes: r.GetSlotMinutes(),
+		Notice: r.GetMinimumNoticeMinutes(), Advance: r.GetMaximumAdvanceDays(),
 		Staff: parsed[id.StaffMember](r.GetStaffIds()), Rooms: requirements(r.GetRooms()), Active: !r.GetInactive(), Reference: r.GetReference(),
 	}
 	if t.Event.Timezone == "" {
@@ -98,7 +98,7 @@ func AppointmentType(t *model.AppointmentType) *bookingv1.AppointmentType {
 	out := &bookingv1.AppointmentType{
 		Id: t.ID.String(), EventId: e.ID.String(), Title: e.Title, Description: e.Description, Location: e.Location, Timezone: e.Timezone,
 		Lengths: t.Lengths, BufferBeforeMinutes: t.BufferBefore, BufferAfterMinutes: t.BufferAfter, SlotMinutes: t.SlotMinutes,
-		MinimumNoticeMinutes: e.Rules.MinimumNotice, MaximumAdvanceDays: e.Rules.MaximumAdvance, FreeCancellationMinutes: e.Policy.FreeMinutes,
+		MinimumNoticeMinutes: t.Notice, MaximumAdvanceDays: t.Advance, FreeCancellationMinutes: e.Policy.FreeMinutes,
 		Active: t.Active, Reference: t.Reference, CreatedAt: timestamppb.New(t.CreatedAt), UpdatedAt: timestamppb.New(t.UpdatedAt), Version: e.Version,
 	}
 	for _, who := range t.Staff {

@@ -25,22 +25,25 @@ const (
 	DefaultSlotMinutes = 15 // minutes
 )
 
-// AppointmentType describes appointments that can be booked. Its title, description, location, zone, prices,
-// policy and booking rules are those of its event, which has the same UUID. Its version is that of the event.
+// AppointmentType describes appointments that can be booked. Its title, description, location, zone, prices
+// and policy are those of its event, which has the same UUID. Its version is that of the event.
 type AppointmentType struct {
 	ID      id.AppointmentType
 	Event   Event
 	Lengths []int32 // minutes, ascending
 	// Minutes before and after an appointment during which its staff member and rooms are also taken.
 	BufferBefore, BufferAfter int32
-	SlotMinutes               int32            // the grid of the starts
-	Staff                     []id.StaffMember // by id
-	Rooms                     [][]id.Room      // requirements, with rooms in the order of preference
-	Active                    bool
-	Reference                 string
-	Listed                    bool // the event has had a date
-	CreatedAt                 time.Time
-	UpdatedAt                 time.Time
+	SlotMinutes               int32 // the grid of the starts
+	// Notice is the minutes, and Advance the days, before the start between which an appointment can be booked.
+	// An advance of 0 means no limit. The rules of the event are empty, because callers can waive these.
+	Notice, Advance int32
+	Staff           []id.StaffMember // by id
+	Rooms           [][]id.Room      // requirements, with rooms in the order of preference
+	Active          bool
+	Reference       string
+	Listed          bool // the event has had a date
+	CreatedAt       time.Time
+	UpdatedAt       time.Time
 }
 
 // Lacking are the staff and rooms of an appointment type that do not exist.
@@ -87,6 +90,8 @@ func (t *AppointmentType) check(f *fields) {
 	f.Range("buffer_before_minutes", int64(t.BufferBefore), 0, maxBuffer)
 	f.Range("buffer_after_minutes", int64(t.BufferAfter), 0, maxBuffer)
 	f.Range("slot_minutes", int64(t.SlotMinutes), minLength, maxLength)
+	f.Range("minimum_notice_minutes", int64(t.Notice), 0, maxMinutes)
+	f.Range("maximum_advance_days", int64(t.Advance), 0, maxAdvanceDays)
 	t.Reference = f.Line("reference", t.Reference, 0, maxReference)
 }
 
@@ -171,13 +176,8 @@ var optionPath = regexp.MustCompile(`^pricing_options(\[\d+\])\.`)
 
 // typeField returns the path in a request about an appointment type of a field of its event.
 func typeField(event string) string {
-	switch event {
-	case "pricing_options":
+	if event == "pricing_options" {
 		return "prices"
-	case "booking_rules.minimum_notice_minutes":
-		return "minimum_notice_minutes"
-	case "booking_rules.maximum_advance_days":
-		return "maximum_advance_days"
 	}
 	return optionPath.ReplaceAllString(event, "prices$1.option.")
 }

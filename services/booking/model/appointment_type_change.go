@@ -12,7 +12,7 @@ import (
 type AppointmentTypeChange struct {
 	// Event changes the event. Its options are the prices.
 	Event                     EventChange
-	Notice, Advance           *int32 // the booking rules
+	Notice, Advance           *int32
 	Lengths                   []int32
 	BufferBefore, BufferAfter *int32
 	SlotMinutes               *int32
@@ -44,13 +44,8 @@ func (c *AppointmentTypeChange) Apply(t *AppointmentType, currency string, now t
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	event := c.Event
-	rules := t.Event.Rules
-	setNumber(&rules.MinimumNotice, c.Notice)
-	setNumber(&rules.MaximumAdvance, c.Advance)
-	event.Rules = &rules
 	var err error
-	if p.Event, err = event.Apply(&t.Event, currency, now); err != nil {
+	if p.Event, err = c.Event.Apply(&t.Event, currency, now); err != nil {
 		return nil, TypeFault(err)
 	}
 	// Existing appointments keep their zone.
@@ -61,7 +56,8 @@ func (c *AppointmentTypeChange) Apply(t *AppointmentType, currency string, now t
 	p.StaffChanged = !slices.Equal(t.Staff, before.Staff)
 	p.RoomsChanged = !slices.EqualFunc(t.Rooms, before.Rooms, slices.Equal[[]id.Room])
 	p.Changed = p.Event.EventChanged || p.StaffChanged || p.RoomsChanged || !slices.Equal(t.Lengths, before.Lengths) ||
-		t.BufferBefore != before.BufferBefore || t.BufferAfter != before.BufferAfter || t.SlotMinutes != before.SlotMinutes || t.Active != before.Active
+		t.BufferBefore != before.BufferBefore || t.BufferAfter != before.BufferAfter || t.SlotMinutes != before.SlotMinutes || t.Active != before.Active ||
+		t.Notice != before.Notice || t.Advance != before.Advance
 	return p, nil
 }
 
@@ -73,6 +69,8 @@ func (c *AppointmentTypeChange) changeFields(t *AppointmentType, f *fields) {
 	setNumber(&t.BufferBefore, c.BufferBefore)
 	setNumber(&t.BufferAfter, c.BufferAfter)
 	setNumber(&t.SlotMinutes, c.SlotMinutes)
+	setNumber(&t.Notice, c.Notice)
+	setNumber(&t.Advance, c.Advance)
 	if c.Active != nil {
 		t.Active = *c.Active
 	}

@@ -20,6 +20,18 @@ func EventIsCancelled() *fault.Error {
 	return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
 }
 
+// ReasonAppointmentEvent is the reason for refusing a change of the event of an appointment type.
+const ReasonAppointmentEvent = "APPOINTMENT_EVENT"
+
+// Editable refuses changes of the event of an appointment type.
+func (e *Event) Editable() error {
+	if !e.OfAppointments {
+		return nil
+	}
+	return fault.Refuse(ReasonAppointmentEvent, "the event belongs to an appointment type: change the appointment type or its appointments").
+		With("appointment_type_id", id.AppointmentType(e.ID).String())
+}
+
 // EventChange is a request to change an event. Fields that are nil, zero or "" do not change.
 type EventChange struct {
 	Title, Description, Timezone, Location *string
@@ -27,6 +39,7 @@ type EventChange struct {
 	Status                                 EventStatus
 	Policy                                 CancellationPolicy // nil members do not change
 	Rules                                  *BookingRules
+	StaffAndRooms                          *StaffAndRooms
 	Dates                                  []DateChange
 	Together                               *DateChange            // a change of all dates together; nil: none
 	Recurrence                             *recurrence.Recurrence // must equal the event's
@@ -62,12 +75,15 @@ type EventPlan struct {
 	Cancels        bool
 	Drafts         bool // its dates become drafts, or stop being drafts
 	Rezones        bool
+	Restaffs       bool // the staff or rooms of the event change
 	reopens        bool // the booking rules change
 	ChangedDates   []DateDifference
 	AddedDates     []EventDate
 	ChangedOptions []*PricingOption
 	AddedOptions   []PricingOption
 	EndedOptions   []id.PricingOption
+	// Staffing is what the change does to staff and rooms; nil: nothing.
+	Staffing *Staffing
 }
 
 // Changes reports whether there is anything to store.
@@ -96,9 +112,28 @@ func (p *EventPlan) Changed() []id.EventDate {
 	return dates
 }
 
+// Announced returns the dates whose change is published: those that the plan changes, and those that get
+// other staff or rooms.
+func (p *EventPlan) Announced() []id.EventDate {
+	dates := p.Changed()
+	if p.Staffing == nil {
+		return dates
+	}
+	changed := make(map[id.EventDate]bool, len(dates))
+	for _, d := range dates {
+		changed[d] = true
+	}
+	for _, d := range p.Staffing.Reassigned() {
+		if !changed[d] {
+			dates = append(dates, d)
+		}
+	}
+	return dates
+}
+
 // TouchesDates reports whether the change requires a lock of the event's dates.
 func (c *EventChange) TouchesDates() bool {
-	return c.Together != nil || len(c.Dates) > 0 || c.Status != "" || c.Timezone != nil || c.Rules != nil
+	return c.Together != nil || len(c.Dates) > 0 || c.Status != "" || c.Timezone != nil || c.Rules != nil || c.StaffAndRooms != nil
 }
 
 // adding returns the number of dates that the change adds.
@@ -119,6 +154,9 @@ func (c *EventChange) Check() error {
 		for i := range c.Dates {
 			d := &c.Dates[i]
 			d.check(&faults)
+			if d.StaffAndRooms != nil {
+				faults.Add(d.At+"staff_and_rooms", "exclusive", "cannot be changed together with the event: change it with the date alone")
+			}
 			if !d.Adds && named[d.ID] {
 				faults.Add(d.At+"id", "unique", "is changed twice")
 			}
@@ -127,6 +165,9 @@ func (c *EventChange) Check() error {
 	}
 	if c.Together != nil {
 		c.Together.check(&faults)
+		if c.Together.StaffAndRooms != nil {
+			faults.Add(c.Together.At+"staff_and_rooms", "exclusive", "cannot be given for all dates together: use that of the event")
+		}
 	}
 	changed := make(map[id.PricingOption]bool, len(c.Options))
 	for i, o := range c.Options {
@@ -190,13 +231,17 @@ func (c *EventChange) changeEventFields(p *EventPlan, f *fields) error {
 	if c.Rules != nil {
 		e.Rules = *c.Rules
 	}
+	if c.StaffAndRooms != nil {
+		e.StaffAndRooms = *c.StaffAndRooms
+	}
 	f.checkEvent(e)
 	if c.Recurrence != nil && !e.Recurrence.Matches(c.Recurrence) {
 		f.Add("recurrence", "immutable", "can only be set when the event is created. Change, add or cancel its dates instead")
 	}
 	p.Rezones = e.Timezone != before.Timezone
 	p.reopens = !e.Rules.equal(&before.Rules)
-	p.affectsSales = p.Rezones || p.reopens || e.Type != before.Type || !e.Policy.equal(before.Policy)
+	p.Restaffs = !e.StaffAndRooms.equal(&before.StaffAndRooms)
+	p.affectsSales = p.Rezones || p.reopens || p.Restaffs || e.Type != before.Type || !e.Policy.equal(before.Policy)
 	p.EventChanged = p.affectsSales || e.Title != before.Title || e.Description != before.Description || e.Location != before.Location
 	if c.Status == "" || c.Status == e.Status {
 		return nil

@@ -86,7 +86,10 @@ func IsDay(text string) bool {
 	return err == nil && check.Storable(day)
 }
 
-// HolidayTaken is the fault of a holiday that exists.
-func HolidayTaken() *fault.Error {
-	return fault.InvalidFields(fault.Field{Field: "date", Rule: "unique", Message: "is already a holiday at this location"})
+// ReasonHolidayExists is the reason for refusing a second holiday on one day at one location.
+const ReasonHolidayExists = "HOLIDAY_EXISTS"
+
+// HolidayExists is the fault of a holiday that exists.
+func HolidayExists() *fault.Error {
+	return fault.New(fault.Conflict, ReasonHolidayExists, "the day is already a holiday at this location")
 }

@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	typeColumns = `r.id, r.lengths, r.buffer_before_minutes, r.buffer_after_minutes, r.slot_minutes, r.active, coalesce(r.reference, ''),
+	typeColumns = `r.id, r.lengths, r.buffer_before_minutes, r.buffer_after_minutes, r.slot_minutes,
+		r.minimum_notice_minutes, r.maximum_advance_days, r.active, coalesce(r.reference, ''),
 		r.created_at, r.updated_at, e.listed, ` + eventColumns
 
 	typesSQL     = `select ` + typeColumns + ` from appointment_types r join events e on e.company_id = r.company_id and e.id = r.id where r.company_id = $1`
@@ -27,14 +28,15 @@ const (
 	typeRoomsSQL = `select appointment_type_id, requirement, room_id from appointment_type_rooms
 		where company_id = $1 and appointment_type_id` + pg.AmongIDs + ` order by appointment_type_id, requirement, position`
 
-	insertTypeSQL = `insert into appointment_types (company_id, id, lengths, buffer_before_minutes, buffer_after_minutes, slot_minutes, active, reference,
-			created_at, updated_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`
+	insertTypeSQL = `insert into appointment_types (company_id, id, lengths, buffer_before_minutes, buffer_after_minutes, slot_minutes,
+			minimum_notice_minutes, maximum_advance_days, active, reference, created_at, updated_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)`
 
 	// The event is listed, and counted, from its first date on.
 	ofAppointmentsSQL = `update events set of_appointments = true, listed = false where company_id = $1 and id = $2`
 
-	saveTypeSQL = `update appointment_types set lengths = $3, buffer_before_minutes = $4, buffer_after_minutes = $5, slot_minutes = $6, active = $7, updated_at = $8
+	saveTypeSQL = `update appointment_types set lengths = $3, buffer_before_minutes = $4, buffer_after_minutes = $5, slot_minutes = $6,
+			minimum_notice_minutes = $7, maximum_advance_days = $8, active = $9, updated_at = $10
 		where company_id = $1 and id = $2`
 
 	deleteTypeStaffSQL = `delete from appointment_type_staff where company_id = $1 and appointment_type_id = $2`
@@ -58,9 +60,9 @@ func (f *foundTypes) scan() func(pgx.Rows) error {
 		var t model.AppointmentType
 		e := &t.Event
 		var r recurrence.Recurrence
-		err := rows.Scan(append([]any{&t.ID, &t.Lengths, &t.BufferBefore, &t.BufferAfter, &t.SlotMinutes, &t.Active, &t.Reference, &t.CreatedAt, &t.UpdatedAt,
+		err := rows.Scan(append([]any{&t.ID, &t.Lengths, &t.BufferBefore, &t.BufferAfter, &t.SlotMinutes, &t.Notice, &t.Advance, &t.Active, &t.Reference, &t.CreatedAt, &t.UpdatedAt,
 			&t.Listed, &e.ID, &e.Title, &e.Description, &e.Type, &e.Status, &e.Timezone, &e.Location, &e.Version, &e.CreatedAt, &e.UpdatedAt,
-			&r.Rule, &r.Start, &r.Exceptions}, append(policyFields(&e.Policy), rulesFields(&e.Rules)...)...)...)
+			&r.Rule, &r.Start, &r.Exceptions, &e.StaffAndRooms.Staff, &e.StaffAndRooms.Rooms, &e.OfAppointments}, append(policyFields(&e.Policy), rulesFields(&e.Rules)...)...)...)
 		f.types = append(f.types, t)
 		return err
 	})
@@ -159,13 +161,13 @@ func (s *Store) InsertAppointmentType(ctx context.Context, tx *pg.Tx, company id
 	if n >= model.MaxResources {
 		return model.TooManyAppointmentTypes()
 	}
-	if err := s.InsertEvent(ctx, tx, company, &t.Event); err != nil {
+	if err := s.InsertEvent(ctx, tx, company, &t.Event, nil); err != nil {
 		return err
 	}
 	return tx.Pipeline(ctx, append([]pg.Query{
 		{SQL: ofAppointmentsSQL, Args: []any{company, t.Event.ID}},
 		{SQL: uncountEventSQL, Args: []any{company}},
-		{SQL: insertTypeSQL, Args: []any{company, t.ID, t.Lengths, t.BufferBefore, t.BufferAfter, t.SlotMinutes, t.Active, orNull(t.Reference), t.CreatedAt}},
+		{SQL: insertTypeSQL, Args: []any{company, t.ID, t.Lengths, t.BufferBefore, t.BufferAfter, t.SlotMinutes, t.Notice, t.Advance, t.Active, orNull(t.Reference), t.CreatedAt}},
 		insertTypeStaff(company, t)}, insertTypeRooms(company, t))...)
 }
 
@@ -190,7 +192,7 @@ func (s *Store) SaveAppointmentType(ctx context.Context, tx *pg.Tx, company id.C
 		return err
 	}
 	t := p.AppointmentType
-	queries := []pg.Query{{SQL: saveTypeSQL, Args: []any{company, t.ID, t.Lengths, t.BufferBefore, t.BufferAfter, t.SlotMinutes, t.Active, t.UpdatedAt}}}
+	queries := []pg.Query{{SQL: saveTypeSQL, Args: []any{company, t.ID, t.Lengths, t.BufferBefore, t.BufferAfter, t.SlotMinutes, t.Notice, t.Advance, t.Active, t.UpdatedAt}}}
 	if p.StaffChanged {
 		queries = append(queries, pg.Query{SQL: deleteTypeStaffSQL, Args: []any{company, t.ID}}, insertTypeStaff(company, t))
 	}
