@@ -20,18 +20,6 @@ func EventIsCancelled() *fault.Error {
 	return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
 }
 
-// ReasonAppointmentEvent is the reason for refusing a change of the event of an appointment type.
-const ReasonAppointmentEvent = "APPOINTMENT_EVENT"
-
-// Editable refuses changes of the event of an appointment type.
-func (e *Event) Editable() error {
-	if !e.OfAppointments {
-		return nil
-	}
-	return fault.Refuse(ReasonAppointmentEvent, "the event belongs to an appointment type: change the appointment type or its appointments").
-		With("appointment_type_id", id.AppointmentType(e.ID).String())
-}
-
 // EventChange is a request to change an event. Fields that are nil, zero or "" do not change.
 type EventChange struct {
 	Title, Description, Timezone, Location *string
@@ -108,25 +96,6 @@ func (p *EventPlan) Changed() []id.EventDate {
 	dates := make([]id.EventDate, len(p.ChangedDates))
 	for i := range p.ChangedDates {
 		dates[i] = p.ChangedDates[i].Date.ID
-	}
-	return dates
-}
-
-// Announced returns the dates whose change is published: those that the plan changes, and those that get
-// other staff or rooms.
-func (p *EventPlan) Announced() []id.EventDate {
-	dates := p.Changed()
-	if p.Staffing == nil {
-		return dates
-	}
-	changed := make(map[id.EventDate]bool, len(dates))
-	for _, d := range dates {
-		changed[d] = true
-	}
-	for _, d := range p.Staffing.Reassigned() {
-		if !changed[d] {
-			dates = append(dates, d)
-		}
 	}
 	return dates
 }

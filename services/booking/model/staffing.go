@@ -257,3 +257,22 @@ func (s *Staffing) Removed() []Assignment {
 
 // Moves reports whether the time of assignments changes.
 func (s *Staffing) Moves() bool { return len(s.needs) > 0 }
+
+// Announced returns the dates whose change is published: those that the plan changes, and those that get
+// other staff or rooms.
+func (p *EventPlan) Announced() []id.EventDate {
+	dates := p.Changed()
+	if p.Staffing == nil {
+		return dates
+	}
+	changed := make(map[id.EventDate]bool, len(dates))
+	for _, d := range dates {
+		changed[d] = true
+	}
+	for _, d := range p.Staffing.Reassigned() {
+		if !changed[d] {
+			dates = append(dates, d)
+		}
+	}
+	return dates
+}
