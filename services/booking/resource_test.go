@@ -150,13 +150,18 @@ func TestStaff(t *testing.T) {
 	})
 }
 
-func TestStaffLimit(t *testing.T) {
+func TestResourceLimits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.exec(`insert into staff (company_id, id, name, email, photo_url, bio, color, active, created_at, updated_at)
 		select $1, gen_random_uuid(), 'p', '', '', '', '#000000', true, now(), now() from generate_series(1, $2 - 5)`, w.company, model.MaxResources)
 	w.exec(`insert into rooms (company_id, id, name, kind, capacity, location, active, created_at, updated_at)
 		select $1, gen_random_uuid(), 'r', 'room', 1, '', true, now(), now() from generate_series(1, $2)`, w.company, model.MaxResources)
+	w.exec(`with made as (
+			insert into events (company_id, id, title, description, type, status, timezone, location, created_at, updated_at, of_appointments, listed)
+			select $1, gen_random_uuid(), 'x', '', 'appointment', 'published', 'UTC', '', now(), now(), true, false from generate_series(1, $2) returning id)
+		insert into appointment_types (company_id, id, lengths, buffer_before_minutes, buffer_after_minutes, slot_minutes, active, created_at, updated_at)
+		select $1, id, '{30}', 0, 0, 15, true, now(), now() from made`, w.company, model.MaxResources)
 	t.Run("concurrent additions do not exceed the limit", func(t *testing.T) {
 		var wg sync.WaitGroup
 		errs := make([]error, 20)
@@ -180,6 +185,13 @@ func TestStaffLimit(t *testing.T) {
 	t.Run("a room beyond the limit is refused", func(t *testing.T) {
 		_, err := w.roomClient.CreateRoom(w.ctx, &bookingv1.CreateRoomRequest{Name: "R"})
 		wantFault(t, err, fault.Refused, model.ReasonTooManyRooms)
+	})
+	t.Run("an appointment type beyond the limit is refused, and leaves no event", func(t *testing.T) {
+		_, err := w.typeClient.CreateAppointmentType(w.ctx, &bookingv1.CreateAppointmentTypeRequest{Title: "T", Lengths: []int32{30}})
+		wantFault(t, err, fault.Refused, model.ReasonTooManyAppointmentTypes)
+		if n := one[int64](w, `select count(*) from events`); n != model.MaxResources {
+			t.Errorf("%d events", n)
+		}
 	})
 }
 
