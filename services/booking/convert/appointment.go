@@ -5,6 +5,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
@@ -45,4 +46,28 @@ func StaffReference(a *model.Assignment) *bookingv1.StaffReference {
 // RoomReference converts the assignment of a room.
 func RoomReference(a *model.Assignment) *bookingv1.RoomReference {
 	return &bookingv1.RoomReference{Id: a.ID(), Name: a.Name, Unit: a.Unit}
+}
+
+// AppointmentOf converts an appointment that the store has read.
+func AppointmentOf(a *model.AppointmentBooking) *bookingv1.Appointment {
+	return Appointment(&a.Transaction, a.Status, a.HeldUntil, a.Slot)
+}
+
+// AppointmentStatus reads the status of a filter; ok is false if the value is not valid.
+func AppointmentStatus(s bookingv1.AppointmentStatus) (status model.AppointmentStatus, ok bool) {
+	status = model.AppointmentStatus(enum.Name(s))
+	return status, status != ""
+}
+
+// TakenTime converts an assignment. appointment is the appointment on its date; nil if there is none.
+func TakenTime(t *model.TakenTime, appointment *model.AppointmentBooking) *bookingv1.Assignment {
+	out := &bookingv1.Assignment{
+		ResourceId: t.ID(), Unit: t.Unit, StartsAt: timestamppb.New(t.From), EndsAt: timestamppb.New(t.Until),
+		EventDateId: t.Date.String(), EventId: t.Event.String(), Title: t.Title,
+		DateStartsAt: timestamppb.New(t.StartsAt), DurationMinutes: t.Minutes, SubstitutesForId: t.SubstitutesFor.String(),
+	}
+	if appointment != nil {
+		out.Appointment = AppointmentOf(appointment)
+	}
+	return out
 }
