@@ -58,7 +58,7 @@ func (s *Server) ListAppointments(ctx context.Context, req *bookingv1.ListAppoin
 		return nil, err
 	}
 	resp := &bookingv1.ListAppointmentsResponse{Total: total}
-	found, resp.NextPageToken = page.Cut(q.Page, found, (*store.ListedAppointment).Cursor)
+	found, resp.NextPageToken = page.Cut(q.Page, found, func(a *store.ListedAppointment) page.Cursor { return a.Cursor(q.Page.Order) })
 	ids := make([]id.Booking, len(found))
 	for i := range found {
 		ids[i] = found[i].ID
@@ -75,9 +75,16 @@ func (s *Server) ListAppointments(ctx context.Context, req *bookingv1.ListAppoin
 
 // appointmentsQueryOf reads the filters of a list of appointments.
 func appointmentsQueryOf(r *bookingv1.ListAppointmentsRequest) (*store.AppointmentQuery, error) {
-	order := store.AppointmentsByStart()
-	if r.GetDescending() {
-		order = store.AppointmentsByStartDesc()
+	orders := map[bookingv1.AppointmentOrder]page.Order{
+		bookingv1.AppointmentOrder_APPOINTMENT_ORDER_UNSPECIFIED:  store.AppointmentsByStart(),
+		bookingv1.AppointmentOrder_APPOINTMENT_ORDER_START:        store.AppointmentsByStart(),
+		bookingv1.AppointmentOrder_APPOINTMENT_ORDER_START_DESC:   store.AppointmentsByStartDesc(),
+		bookingv1.AppointmentOrder_APPOINTMENT_ORDER_UPDATED:      store.AppointmentsByChange(),
+		bookingv1.AppointmentOrder_APPOINTMENT_ORDER_UPDATED_DESC: store.AppointmentsByChangeDesc(),
+	}
+	order, ok := orders[r.GetOrder()]
+	if !ok {
+		return nil, fault.InvalidParameter("order", "enum", "is not an order of appointments")
 	}
 	p, err := page.Read(page.Of(r), order, pageSizes())
 	if err != nil {

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -70,4 +71,39 @@ func TakenTime(t *model.TakenTime, appointment *model.AppointmentBooking) *booki
 		out.Appointment = AppointmentOf(appointment)
 	}
 	return out
+}
+
+// ImportedAppointment reads an appointment of an import. currency is that of an appointment for which
+// nothing was paid.
+func ImportedAppointment(a *bookingv1.ImportedAppointment, currency string) model.ImportedAppointment {
+	out := model.ImportedAppointment{
+		Reference: strings.TrimSpace(a.GetReference()), Customer: strings.TrimSpace(a.GetCustomer()),
+		Type: strings.TrimSpace(a.GetAppointmentType()), Staff: strings.TrimSpace(a.GetStaff()), StartsAt: Instant(a.GetStartsAt()),
+		Minutes: a.GetLengthMinutes(), Cancelled: a.GetIsCancelled(), Refunded: a.GetIsRefunded(),
+		BoughtFor: strings.TrimSpace(a.GetBoughtFor()), PurchasedAt: Instant(a.GetPurchasedAt()),
+		Payment: model.Payment{Method: model.Free, Currency: currency},
+	}
+	for _, room := range a.GetRooms() {
+		out.Rooms = append(out.Rooms, strings.TrimSpace(room))
+	}
+	switch p := a.GetPayment().(type) {
+	case *bookingv1.ImportedAppointment_Card:
+		out.Payment = importedCard(p.Card)
+	case *bookingv1.ImportedAppointment_Pass:
+		out.Payment, out.PassID = model.Payment{Method: model.Pass, Credits: p.Pass.GetCreditsUsed()}, p.Pass.GetCustomerPassId()
+	}
+	return out
+}
+
+// ImportAppointmentResult returns the result of one line.
+func ImportAppointmentResult(reference string, outcome bookingv1.ImportOutcome, appointment id.Appointment) *bookingv1.ImportAppointmentResult {
+	return &bookingv1.ImportAppointmentResult{Reference: reference, Outcome: outcome, Id: appointment.String()}
+}
+
+// RefusedAppointment returns the result of a refused line.
+func RefusedAppointment(reference string, why *model.ImportRefusal) *bookingv1.ImportAppointmentResult {
+	return &bookingv1.ImportAppointmentResult{
+		Reference: reference, Outcome: bookingv1.ImportOutcome_IMPORT_OUTCOME_REFUSED,
+		Field: why.Field, Rule: why.Rule, Message: why.Message,
+	}
 }

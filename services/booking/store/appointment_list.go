@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,8 @@ const (
 			select b.id from bookings b where b.company_id = $1 and b.bought_for = %[1]s
 		) m cross join lateral (` + listedBooking + ` and b.id = m.id offset 0) b`
 
-	appointmentsByChangeSQL = ` from (
+	// With held ones, which have an index of their own.
+	changedOrHeldSQL = ` from (
 			select t.id from transactions t where t.company_id = $1 and t.status = 'confirmed' and ` + changedAt + ` >= %[1]s
 			union all
 			select t.id from transactions t where t.company_id = $1 and ` + heldTransaction + ` and ` + changedAt + ` >= %[1]s
@@ -78,7 +80,8 @@ const (
 	resourceAssignments                        // of a staff member or in a room, by start
 	customerBookings                           // of a customer
 	heldAppointments                           // of holds and purchases in progress
-	changedAppointments                        // of transactions that changed
+	changedPurchases                           // of confirmed transactions, by their last change
+	changedAppointments                        // of confirmed transactions that changed, and of those that are held
 )
 
 // walk returns the rows of which the filters of q leave the fewest.
@@ -90,42 +93,39 @@ func (q *AppointmentQuery) walk() appointmentWalk {
 		return heldAppointments
 	case q.Staff != nil || q.Room != nil:
 		return resourceAssignments
-	case q.Type == nil && !q.Since.IsZero() && q.StartsFrom.IsZero() && q.StartsBefore.IsZero():
+	case q.Type != nil || !q.StartsFrom.IsZero() || !q.StartsBefore.IsZero() || q.Since.IsZero():
+		return appointmentDates
+	case slices.Contains(q.Statuses, model.AppointmentHeld):
 		return changedAppointments
 	}
-	return appointmentDates
-}
-
-// start returns the column of the start in a walk.
-func (w appointmentWalk) start() string {
-	if w == resourceAssignments {
-		return "a.starts_at"
-	}
-	return "d.starts_at"
+	return changedPurchases
 }
 
 // from begins a statement on the appointments that match q.
-func (q *AppointmentQuery) from(company id.Company) pg.Statement {
+func (q *AppointmentQuery) from(company id.Company, of appointmentWalk) pg.Statement {
 	s := pg.Statement{Args: []any{company}}
 	where := " where true"
-	of := q.walk()
+	const dateOfBooking = dateOfAppointment + "b.event_date_id offset 0) d"
 	switch of {
 	case customerBookings:
-		s.SQL = strings.ReplaceAll(appointmentsOfCustomerSQL, "%[1]s", s.Arg(*q.Customer)) + dateOfAppointment + "b.event_date_id offset 0) d"
+		s.SQL = strings.ReplaceAll(appointmentsOfCustomerSQL, "%[1]s", s.Arg(*q.Customer)) + dateOfBooking
 	case heldAppointments:
 		s.SQL = " from (select t.id from transactions t where t.company_id = $1 and " + heldTransaction + " offset 0) t" +
-			bookingsOfTransaction + dateOfAppointment + "b.event_date_id offset 0) d"
+			bookingsOfTransaction + dateOfBooking
 	case resourceAssignments:
 		s.SQL = " from assignments a" + dateOfAppointment + "a.event_date_id offset 0) d" + bookingOnDate
 		where = " where a.company_id = $1 and a.resource_id = " + s.Arg(q.resource())
+	case changedPurchases:
+		s.SQL = " from transactions t" + bookingsOfTransaction + dateOfBooking
+		where = " where t.company_id = $1 and t.status = 'confirmed'"
 	case changedAppointments:
-		s.SQL = strings.ReplaceAll(appointmentsByChangeSQL, "%[1]s", s.Arg(q.Since)) + dateOfAppointment + "b.event_date_id offset 0) d"
+		s.SQL = strings.ReplaceAll(changedOrHeldSQL, "%[1]s", s.Arg(q.Since)) + dateOfBooking
 	case appointmentDates:
 		s.SQL = " from event_dates d" + bookingOnDate
 		where = " where d.company_id = $1 and d.appointment_id is not null"
 	}
 	s.SQL += purchaseOfAppointment + where
-	q.filter(&s, of.start())
+	q.filter(&s, of)
 	return s
 }
 
@@ -137,14 +137,29 @@ func (q *AppointmentQuery) resource() id.UUID {
 	return q.Room.UUID()
 }
 
-// filter adds the conditions of q. start is the column of the start.
-func (q *AppointmentQuery) filter(s *pg.Statement, start string) {
+// start returns the column of the start in a walk, and changed that of the last change.
+func (w appointmentWalk) start() string {
+	if w == resourceAssignments {
+		return "a.starts_at"
+	}
+	return "d.starts_at"
+}
+
+func (w appointmentWalk) changed() string {
+	if w == changedPurchases {
+		return changedAt
+	}
+	return "p.changed_at"
+}
+
+// filter adds the conditions of q.
+func (q *AppointmentQuery) filter(s *pg.Statement, of appointmentWalk) {
 	s.SQL += " and (" + strings.Join(q.states(), " or ") + ")"
 	if !q.StartsFrom.IsZero() {
-		s.And(start+" >= %s", q.StartsFrom)
+		s.And(of.start()+" >= %s", q.StartsFrom)
 	}
 	if !q.StartsBefore.IsZero() {
-		s.And(start+" < %s", q.StartsBefore)
+		s.And(of.start()+" < %s", q.StartsBefore)
 	}
 	if q.Type != nil {
 		s.And("d.event_id = %s", *q.Type)
@@ -156,7 +171,7 @@ func (q *AppointmentQuery) filter(s *pg.Statement, start string) {
 		s.And(isRoomSQL, *q.Room)
 	}
 	if !q.Since.IsZero() {
-		s.And("p.changed_at >= %s", q.Since)
+		s.And(of.changed()+" >= %s", q.Since)
 	}
 }
 
@@ -179,21 +194,32 @@ func (q *AppointmentQuery) states() []string {
 
 // Total returns the statement that counts the appointments that match q, up to the limit.
 func (q *AppointmentQuery) Total(company id.Company) pg.Statement {
-	s := q.from(company)
+	s := q.from(company, q.walk())
 	s.SQL = "select count(*) from (select" + s.SQL + " limit " + s.Arg(q.MostCounted) + ") n"
 	return s
 }
 
-// List returns the statement that reads the identifiers and starts of the page and of one more
+// List returns the statement that reads the identifiers, starts and changes of the page and of one more
 // appointment.
 func (q *AppointmentQuery) List(company id.Company) pg.Statement {
-	s := q.from(company)
-	p := q.Page
-	p.Order.Column = q.walk().start()
-	s.SQL = "select b.id, " + p.Order.Column + s.SQL
+	from, p := *q, q.Page
+	if p.Order.Column == changedAt && q.Since.IsZero() {
+		start := page.Order{}.Start()
+		from.Since = start.Time() // walks along the changes, unless a filter leaves fewer rows
+	}
+	of := from.walk()
+	if p.Order.Column == changedAt {
+		p.Order.Column = of.changed()
+	} else {
+		p.Order.Column = of.start()
+	}
+	s := from.from(company, of)
+	s.SQL = "select b.id, " + of.start() + ", " + of.changed() + s.SQL
 	addPage(&s, p)
 	return s
 }
+
+// Orders of appointments.
 
 // AppointmentsByStart sorts appointments by their start.
 func AppointmentsByStart() page.Order { return page.Order{Code: 60, Column: "d.starts_at", ID: "b.id"} }
@@ -203,14 +229,27 @@ func AppointmentsByStartDesc() page.Order {
 	return page.Order{Code: 61, Column: "d.starts_at", ID: "b.id", Desc: true}
 }
 
-// ListedAppointment is an appointment of a list.
-type ListedAppointment struct {
-	ID       id.Booking
-	StartsAt time.Time
+// AppointmentsByChange sorts appointments by the last change of their transactions.
+func AppointmentsByChange() page.Order { return page.Order{Code: 62, Column: changedAt, ID: "b.id"} }
+
+// AppointmentsByChangeDesc sorts appointments by the last change of their transactions, latest first.
+func AppointmentsByChangeDesc() page.Order {
+	return page.Order{Code: 63, Column: changedAt, ID: "b.id", Desc: true}
 }
 
-// Cursor returns the cursor of the appointment.
-func (a *ListedAppointment) Cursor() page.Cursor { return page.At(a.StartsAt, a.ID.UUID()) }
+// ListedAppointment is an appointment of a list.
+type ListedAppointment struct {
+	ID                  id.Booking
+	StartsAt, ChangedAt time.Time
+}
+
+// Cursor returns the cursor of the appointment in an order.
+func (a *ListedAppointment) Cursor(o page.Order) page.Cursor {
+	if o.Column == changedAt {
+		return page.At(a.ChangedAt, a.ID.UUID())
+	}
+	return page.At(a.StartsAt, a.ID.UUID())
+}
 
 // AppointmentIDs reads a page, plus one more appointment if there is another page, and the total number of
 // matches.
@@ -219,7 +258,7 @@ func (s *Store) AppointmentIDs(ctx context.Context, company id.Company, q *Appoi
 	err = s.ReadOf(ctx, company,
 		list.Query(pg.Each(func(rows pgx.Rows) error {
 			var a ListedAppointment
-			err := rows.Scan(&a.ID, &a.StartsAt)
+			err := rows.Scan(&a.ID, &a.StartsAt, &a.ChangedAt)
 			found = append(found, a)
 			return err
 		})),

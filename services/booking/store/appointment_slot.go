@@ -84,7 +84,7 @@ func scanSlots(found map[id.EventDate]*model.AppointmentSlot) func(pgx.Rows) err
 const (
 	// AppointmentsSQL reads bookings whose transactions are confirmed or not, without released ones.
 	AppointmentsSQL = `with page as materialized (select ` + purchaseColumns + ` from transactions t
-		where t.company_id = $1 and t.status in ('confirmed', 'held', 'pending') and t.id = any(array(
+		where t.company_id = $1 and t.status <> 'released' and t.id = any(array(
 			select b.transaction_id from bookings b where b.company_id = $1 and b.id` + pg.AmongIDs + `)))` +
 		selectBookings + ` where b.id` + pg.AmongIDs + ` order by b.id`
 

@@ -37,7 +37,7 @@ const (
 
 	// AppointmentsOnDatesSQL reads the bookings that have the space of appointments' dates: at most one each.
 	AppointmentsOnDatesSQL = `select b.id from (select unnest($2::uuid[]) as id) d` + bookingOnDate + purchaseOfAppointment + `
-		where not b.is_cancelled and p.status in ('confirmed', 'held', 'pending')`
+		where not b.is_cancelled and p.status <> 'released'`
 )
 
 // AssignmentQuery is the span and the resources of a list of assignments.
