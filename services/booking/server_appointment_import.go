@@ -57,7 +57,8 @@ func newAppointmentBatch(company tenancy.Company, in []*bookingv1.ImportedAppoin
 	b := &appointmentBatch{company: company, customers: map[string]id.Customer{}}
 	for _, line := range in {
 		a := convert.ImportedAppointment(line, company.Currency)
-		b.lines, b.refused = append(b.lines, a), append(b.refused, a.Check())
+		b.refused = append(b.refused, a.Check())
+		b.lines = append(b.lines, a)
 	}
 	return b
 }
