@@ -12,11 +12,15 @@ import (
 )
 
 const (
-	// No assignment is longer than a year and its buffers, so the walk along the index ends a year after
-	// the span.
-	overlapOfResource = ` cross join lateral (select a.event_date_id, a.kind, a.unit, a.taken_from, a.taken_until, a.substitutes_for
-			from assignments a where a.company_id = $1 and a.resource_id = r.id and a.active
-				and a.taken_until > $2 and a.taken_until < $3::timestamptz + interval '366 days' and a.taken_from < $3 offset 0) a`
+	// Most assignments that overlap a span begin at most two days before it. The few longer ones have an index
+	// of their own, so a span costs the same however long the history is.
+	overlapOfResource = ` cross join lateral (` + overlapColumns + ` and a.taken_until - a.taken_from <= interval '2 days'
+				and a.taken_from > $2::timestamptz - interval '2 days' and a.taken_from < $3 and a.taken_until > $2
+			union all ` + overlapColumns + ` and a.taken_until - a.taken_from > interval '2 days'
+				and a.taken_until > $2 and a.taken_from < $3 offset 0) a`
+
+	overlapColumns = `select a.event_date_id, a.kind, a.unit, a.taken_from, a.taken_until, a.substitutes_for
+			from assignments a where a.company_id = $1 and a.resource_id = r.id and a.active`
 
 	firstAssignments = ` order by a.taken_from, r.id, a.unit limit $4) a`
 
