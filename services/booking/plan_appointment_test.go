@@ -74,8 +74,8 @@ func TestSlowAppointmentPlans(t *testing.T) {
 		{"purchases of appointments", "bookings_pkey", pg.Statement{SQL: store.PurchasesOfAppointmentsSQL, Args: []any{w.company, bookings}}},
 		{"slots of bookings", "assignments_pkey", pg.Statement{SQL: store.SlotsOfBookingsSQL, Args: []any{w.company, bookings}}},
 		{"slots of dates", "assignments_pkey", pg.Statement{SQL: store.AppointmentSlotsSQL, Args: []any{w.company, dates}}},
-		{"a day of a calendar", "assignments_by_resource", pg.Statement{SQL: store.AssignmentsSQL, Args: []any{w.company, first, first.Add(24 * time.Hour), int32(10_001)}}},
-		{"a day of a staff member", "assignments_by_resource", pg.Statement{SQL: store.AssignmentsOfSQL,
+		{"a day of a calendar", "assignments_by_resource", pg.Statement{SQL: store.TakenTimesSQL, Args: []any{w.company, first, first.Add(24 * time.Hour), int32(10_001)}}},
+		{"a day of a staff member", "assignments_by_resource", pg.Statement{SQL: store.TakenTimesOfSQL,
 			Args: []any{w.company, first, first.Add(24 * time.Hour), int32(10_001), []id.UUID{s.lea.UUID()}}}},
 		{"appointments on dates", "bookings_by_date", pg.Statement{SQL: store.AppointmentsOnDatesSQL, Args: []any{w.company, dates}}},
 	}

@@ -49,6 +49,9 @@ type world struct {
 	discounts    bookingv1.DiscountServiceClient
 	verifier     bookingv1.VerificationServiceClient
 	waitlist     bookingv1.WaitlistServiceClient
+	staffClient  bookingv1.StaffServiceClient
+	roomClient   bookingv1.RoomServiceClient
+	typeClient   bookingv1.AppointmentTypeServiceClient
 	appointments bookingv1.AppointmentServiceClient
 	company      id.Company
 	// ctx carries a token of the company with every scope of the service.
@@ -99,6 +102,9 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
 	bookingv1.RegisterAppointmentServiceServer(srv, w.server)
+	bookingv1.RegisterStaffServiceServer(srv, w.server)
+	bookingv1.RegisterRoomServiceServer(srv, w.server)
+	bookingv1.RegisterAppointmentTypeServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, copies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
@@ -108,6 +114,8 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	w.discounts, w.verifier = bookingv1.NewDiscountServiceClient(w.conn), bookingv1.NewVerificationServiceClient(w.conn)
 	w.waitlist = bookingv1.NewWaitlistServiceClient(w.conn)
 	w.appointments = bookingv1.NewAppointmentServiceClient(w.conn)
+	w.staffClient, w.roomClient = bookingv1.NewStaffServiceClient(w.conn), bookingv1.NewRoomServiceClient(w.conn)
+	w.typeClient = bookingv1.NewAppointmentTypeServiceClient(w.conn)
 	w.ctx = w.as(w.company)
 	return w
 }
@@ -118,7 +126,8 @@ func (w *world) shift(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
 
 // as returns a context with a token of the company.
 func (w *world) as(company id.Company) context.Context {
-	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write", "discounts:read", "discounts:write", "appointments:read", "appointments:write"))
+	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write", "discounts:read", "discounts:write",
+		"staff:read", "staff:write", "rooms:read", "rooms:write", "appointment-types:read", "appointment-types:write", "appointments:read", "appointments:write"))
 }
 
 func bearer(ctx context.Context, raw string) context.Context {

@@ -158,7 +158,7 @@ create table if not exists assignments (
     resource_id     uuid not null,
     kind            text not null constraint assignments_kind check (kind in ('staff', 'room')),
     unit            smallint not null constraint assignments_unit check (unit = 0 and kind = 'staff' or unit between 1 and 100 and kind = 'room'),
-    position        smallint not null, -- in the lists of a date
+    position        smallint not null, -- in the lists of a date; -1 if a class no longer has the person or room
     buffer_before   integer not null default 0, -- minutes
     buffer_after    integer not null default 0,
     taken_from      timestamptz not null, -- the start of the date less the buffer
@@ -221,9 +221,9 @@ create index concurrently if not exists event_dates_of_appointments on event_dat
 drop index concurrently if exists event_dates_vacated;
 create index concurrently if not exists event_dates_vacated on event_dates (vacated_at) where vacated_at is not null;
 
--- Totals of events leave out those that are not listed.
-drop index concurrently if exists events_unlisted;
-create index concurrently if not exists events_unlisted on events (company_id, id) where not listed;
+-- Totals of events subtract those that are not listed, or that the caller cannot see.
+drop index concurrently if exists events_of_appointments;
+create index concurrently if not exists events_of_appointments on events (company_id, id) where of_appointments;
 
 alter table pricing_options add column if not exists length_minutes integer; -- null: all lengths
 

@@ -27,12 +27,12 @@ const (
 	takenColumns = `select a.id, a.kind, a.unit, a.taken_from, a.taken_until, a.event_date_id, a.substitutes_for,
 			d.event_id, e.title, d.starts_at, d.duration_minutes, d.is_appointment from (select r.id, a.* from (`
 
-	// AssignmentsSQL reads what takes the time of all staff members and rooms.
-	AssignmentsSQL = takenColumns + `select s.id from staff s where s.company_id = $1
+	// TakenTimesSQL reads what takes the time of all staff members and rooms.
+	TakenTimesSQL = takenColumns + `select s.id from staff s where s.company_id = $1
 			union all select o.id from rooms o where o.company_id = $1) r` + overlapOfResource + firstAssignments + datesOfTaken
 
-	// AssignmentsOfSQL reads what takes the time of some of them.
-	AssignmentsOfSQL = takenColumns + `select unnest($5::uuid[]) as id) r` + overlapOfResource + firstAssignments + datesOfTaken
+	// TakenTimesOfSQL reads what takes the time of some of them.
+	TakenTimesOfSQL = takenColumns + `select unnest($5::uuid[]) as id) r` + overlapOfResource + firstAssignments + datesOfTaken
 
 	datesOfTaken = ` cross join lateral (select d.event_id, d.starts_at, d.duration_minutes, d.appointment_id is not null as is_appointment
 			from event_dates d where d.company_id = $1 and d.id = a.event_date_id offset 0) d
@@ -44,19 +44,19 @@ const (
 		where not b.is_cancelled and p.status <> 'released'`
 )
 
-// AssignmentQuery is the span and the resources of a list of assignments.
-type AssignmentQuery struct {
+// TakenTimeQuery is the span and the resources of a list of assignments.
+type TakenTimeQuery struct {
 	From, Until time.Time
 	Resources   []id.UUID // nil: all
 	Max         int
 }
 
-// Assignments reads what takes the time of staff and rooms in a span, by start: at most Max assignments,
+// TakenTimes reads what takes the time of staff and rooms in a span, by start: at most Max assignments,
 // and one more if there are more.
-func (s *Store) Assignments(ctx context.Context, company id.Company, q AssignmentQuery) ([]model.TakenTime, error) {
-	sql, args := AssignmentsSQL, []any{company, q.From, q.Until, q.Max + 1}
+func (s *Store) TakenTimes(ctx context.Context, company id.Company, q TakenTimeQuery) ([]model.TakenTime, error) {
+	sql, args := TakenTimesSQL, []any{company, q.From, q.Until, q.Max + 1}
 	if q.Resources != nil {
-		sql, args = AssignmentsOfSQL, append(args, q.Resources)
+		sql, args = TakenTimesOfSQL, append(args, q.Resources)
 	}
 	var list []model.TakenTime
 	err := s.ReadOf(ctx, company, pg.Query{SQL: sql, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
