@@ -35,21 +35,22 @@ import (
 
 // world is the service with real gRPC and PostgreSQL, and one company.
 type world struct {
-	t         testing.TB
-	db        *pg.DB
-	server    *Server
-	ahead     atomic.Int64 // how far the server's clock is ahead, as a time.Duration
-	conn      *grpc.ClientConn
-	bookings  bookingv1.BookingServiceClient
-	events    bookingv1.EventServiceClient
-	issuer    *tokentest.Issuer
-	customers *fakeCustomers
-	companies *fakeCompanies
-	passes    *fakePasses
-	discounts bookingv1.DiscountServiceClient
-	verifier  bookingv1.VerificationServiceClient
-	waitlist  bookingv1.WaitlistServiceClient
-	company   id.Company
+	t            testing.TB
+	db           *pg.DB
+	server       *Server
+	ahead        atomic.Int64 // how far the server's clock is ahead, as a time.Duration
+	conn         *grpc.ClientConn
+	bookings     bookingv1.BookingServiceClient
+	events       bookingv1.EventServiceClient
+	issuer       *tokentest.Issuer
+	customers    *fakeCustomers
+	companies    *fakeCompanies
+	passes       *fakePasses
+	discounts    bookingv1.DiscountServiceClient
+	verifier     bookingv1.VerificationServiceClient
+	waitlist     bookingv1.WaitlistServiceClient
+	appointments bookingv1.AppointmentServiceClient
+	company      id.Company
 	// ctx carries a token of the company with every scope of the service.
 	ctx context.Context
 }
@@ -97,6 +98,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterDiscountServiceServer(srv, w.server)
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
+	bookingv1.RegisterAppointmentServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, copies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
@@ -105,6 +107,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	w.bookings, w.events = bookingv1.NewBookingServiceClient(w.conn), bookingv1.NewEventServiceClient(w.conn)
 	w.discounts, w.verifier = bookingv1.NewDiscountServiceClient(w.conn), bookingv1.NewVerificationServiceClient(w.conn)
 	w.waitlist = bookingv1.NewWaitlistServiceClient(w.conn)
+	w.appointments = bookingv1.NewAppointmentServiceClient(w.conn)
 	w.ctx = w.as(w.company)
 	return w
 }
@@ -115,7 +118,7 @@ func (w *world) shift(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
 
 // as returns a context with a token of the company.
 func (w *world) as(company id.Company) context.Context {
-	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write", "discounts:read", "discounts:write"))
+	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write", "discounts:read", "discounts:write", "appointments:read", "appointments:write"))
 }
 
 func bearer(ctx context.Context, raw string) context.Context {
