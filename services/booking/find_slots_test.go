@@ -6,11 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/idem"
-	"reservation.dev/platform/rpc"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
 )
@@ -19,16 +16,12 @@ import (
 // On 1 January 2030, its clock shows 09:00.
 type slotWorld struct {
 	*world
-	slots bookingv1.AppointmentServiceClient
-	kind  id.AppointmentType
+	kind id.AppointmentType
 }
 
 func newSlotWorld(t testing.TB) *slotWorld {
 	w := &slotWorld{world: newWorld(t), kind: id.New[id.AppointmentType]()}
 	w.server.now = func() time.Time { return time.Date(2030, 1, 1, 9, 0, 0, 0, time.UTC) }
-	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
-	bookingv1.RegisterAppointmentServiceServer(srv, w.server)
-	w.slots = bookingv1.NewAppointmentServiceClient(serveOn(t, srv))
 	w.ctx = bearer(t.Context(), w.issuer.Client(w.company, "appointments:read"))
 	w.exec(`insert into events (company_id, id, title, description, type, status, timezone, location, created_at, updated_at, of_appointments, listed)
 		values ($1, $2, 'Massage', '', 'appointment', 'published', 'Europe/London', 'Soho', now(), now(), true, false)`, w.company, w.kind)
@@ -82,7 +75,7 @@ func (w *slotWorld) assign(resource interface{ UUID() id.UUID }, unit int, start
 func (w *slotWorld) find(req *bookingv1.FindSlotsRequest, from, to string) string {
 	w.t.Helper()
 	req.AppointmentTypeId, req.From, req.To, req.Explain = w.kind.String(), from, to, true
-	resp, err := w.slots.FindSlots(w.ctx, req)
+	resp, err := w.appointments.FindSlots(w.ctx, req)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -162,7 +155,7 @@ func TestFindSlotsOrdersStaffByChoice(t *testing.T) {
 	w := newSlotWorld(t)
 	ann, bob := w.staff(), w.staff()
 	order := func(staff id.StaffMember) string {
-		resp, err := w.slots.FindSlots(w.ctx, &bookingv1.FindSlotsRequest{AppointmentTypeId: w.kind.String(), StaffId: staff.String(), From: "2030-01-09", To: "2030-01-09"})
+		resp, err := w.appointments.FindSlots(w.ctx, &bookingv1.FindSlotsRequest{AppointmentTypeId: w.kind.String(), StaffId: staff.String(), From: "2030-01-09", To: "2030-01-09"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +199,7 @@ func TestFindSlotsRefusals(t *testing.T) {
 		change(req)
 		return req
 	}
-	if resp, err := w.slots.FindSlots(w.ctx, valid(func(*bookingv1.FindSlotsRequest) {})); err != nil || len(resp.GetDays()) != maxSlotDays ||
+	if resp, err := w.appointments.FindSlots(w.ctx, valid(func(*bookingv1.FindSlotsRequest) {})); err != nil || len(resp.GetDays()) != maxSlotDays ||
 		resp.GetTimezone() != "Europe/London" || resp.GetLengthMinutes() != 30 || resp.GetDays()[0].GetReason() != 0 {
 		t.Fatalf("got %v, %v", resp, err)
 	}
@@ -225,7 +218,7 @@ func TestFindSlotsRefusals(t *testing.T) {
 		{"a negative length", "length_minutes", func(r *bookingv1.FindSlotsRequest) { r.LengthMinutes = -1 }},
 	} {
 		t.Run("refuses "+tt.behaviour, func(t *testing.T) {
-			_, err := w.slots.FindSlots(w.ctx, valid(tt.change))
+			_, err := w.appointments.FindSlots(w.ctx, valid(tt.change))
 			f := wantFault(t, err, fault.Invalid, fault.ReasonValidation)
 			if !strings.Contains(fmt.Sprint(f.Fields), tt.field) {
 				t.Errorf("got %v", f.Fields)
@@ -241,18 +234,18 @@ func TestFindSlotsRefusals(t *testing.T) {
 		"a moving id that is no id": func(r *bookingv1.FindSlotsRequest) { r.MovingId = "x" },
 	} {
 		t.Run("does not find "+what, func(t *testing.T) {
-			_, err := w.slots.FindSlots(w.ctx, valid(change))
+			_, err := w.appointments.FindSlots(w.ctx, valid(change))
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		})
 	}
 	t.Run("does not find the type of another company (invariant 5)", func(t *testing.T) {
 		other := bearer(t.Context(), w.issuer.Client(id.New[id.Company](), "appointments:read"))
-		_, err := w.slots.FindSlots(other, valid(func(*bookingv1.FindSlotsRequest) {}))
+		_, err := w.appointments.FindSlots(other, valid(func(*bookingv1.FindSlotsRequest) {}))
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 	})
 	t.Run("refuses a type that is not active", func(t *testing.T) {
 		w.exec(`update appointment_types set active = false`)
-		_, err := w.slots.FindSlots(w.ctx, valid(func(*bookingv1.FindSlotsRequest) {}))
+		_, err := w.appointments.FindSlots(w.ctx, valid(func(*bookingv1.FindSlotsRequest) {}))
 		wantFault(t, err, fault.Refused, model.ReasonEventNotPublished)
 	})
 }
@@ -282,7 +275,7 @@ func BenchmarkFindSlots(b *testing.B) {
 	w.fillSlots()
 	req := &bookingv1.FindSlotsRequest{AppointmentTypeId: w.kind.String(), From: "2030-01-02", To: "2030-02-01", Explain: true}
 	for b.Loop() {
-		resp, err := w.slots.FindSlots(w.ctx, req)
+		resp, err := w.appointments.FindSlots(w.ctx, req)
 		if err != nil || len(resp.GetDays()) != 31 || len(resp.GetDays()[7].GetSlots()) == 0 {
 			b.Fatal(resp, err)
 		}
