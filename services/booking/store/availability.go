@@ -58,13 +58,20 @@ const (
 	calendarHolidaysSQL = `select h.date, h.location from holidays h where h.company_id = $1 and h.date between $2 and $3`
 )
 
-// CalendarTakenSQL reads the assignments of the staff and rooms that overlap a time, except those of one
-// date.
-const CalendarTakenSQL = `select a.resource_id, a.unit, a.taken_from, a.taken_until, a.buffer_before, a.buffer_after
+// calendarTakenSQL reads the assignments of the staff and rooms that overlap a time, except those of one
+// date. An assignment that ends more than 72 hours after this time is longer than that, and long ones have
+// an index of their own. So neither part reads all assignments to come.
+const calendarTakenSQL = `select a.resource_id, a.unit, a.taken_from, a.taken_until, a.buffer_before, a.buffer_after
 	from (select id from ` + calendarStaff + ` s union all select id from ` + calendarRooms + ` r) c
-	cross join lateral (select a.resource_id, a.unit, a.taken_from, a.taken_until, a.buffer_before, a.buffer_after from assignments a
-		where a.company_id = $1 and a.resource_id = c.id and a.active and a.taken_until > $5 and a.taken_from < $6
-			and a.event_date_id is distinct from $7 offset 0) a`
+	cross join lateral (
+		(select ` + calendarTaken + ` and a.taken_until > $5 and a.taken_until <= $6::timestamptz + interval '72 hours' order by a.taken_until)
+		union all
+		(select ` + calendarTaken + ` and a.taken_until > $6::timestamptz + interval '72 hours' and a.taken_until - a.taken_from > interval '72 hours'
+			order by a.taken_until)) a
+	where a.event_date_id is distinct from $7`
+
+const calendarTaken = `a.resource_id, a.unit, a.taken_from, a.taken_until, a.buffer_before, a.buffer_after, a.event_date_id from assignments a
+		where a.company_id = $1 and a.resource_id = c.id and a.active and a.taken_from < $6`
 
 // LockResources locks staff members, and then rooms, in the order of their identifiers. Whoever decides
 // about their time holds these locks (invariant 32).
@@ -154,6 +161,12 @@ type hours struct {
 	location, timezone string
 }
 
+// CalendarQueries returns the queries that Calendar runs, for tests of their plans.
+func CalendarQueries(company id.Company, which id.AppointmentType, want CalendarQuery) []pg.Query {
+	r := &calendarReader{company: company, want: want, kind: CalendarType{ID: which}}
+	return r.queries()
+}
+
 func (r *calendarReader) queries() []pg.Query {
 	from, until := r.bounds()
 	firstDay, lastDay := from.AddDate(0, 0, -3), until.AddDate(0, 0, 3)
@@ -167,7 +180,7 @@ func (r *calendarReader) queries() []pg.Query {
 		{SQL: calendarRoomsSQL, Args: []any{r.company, r.kind.ID}, Scan: pg.Each(r.scanRoom)},
 		{SQL: calendarTimeOffSQL, Args: with(from, until), Scan: pg.Each(r.scanTimeOff)},
 		{SQL: calendarHolidaysSQL, Args: []any{r.company, firstDay, lastDay}, Scan: pg.Each(r.scanHoliday)},
-		{SQL: CalendarTakenSQL, Args: with(from, until, r.want.Without), Scan: r.scanTaken},
+		{SQL: calendarTakenSQL, Args: with(from, until, r.want.Without), Scan: r.scanTaken},
 	}
 	if !r.want.Staff.IsZero() {
 		queries = append(queries, pg.Query{SQL: staffExistsSQL, Args: []any{r.company, r.want.Staff}, Scan: pg.First(&r.staffExists)})
