@@ -25,7 +25,7 @@ type Store struct {
 // New returns a store that uses db.
 func New(db *pg.DB) *Store {
 	s := &Store{Store: pg.Store{DB: db, Constraints: map[string]*fault.Error{
-		"event_dates_once":       model.StartTaken(),
+		"event_dates_start":      model.StartTaken(),
 		"discount_codes_by_code": model.DiscountCodeTaken(),
 		"waitlist_entries_once":  model.AlreadyWaiting(),
 		"event_dates_capacity":   model.EventFull(),

@@ -1273,7 +1273,7 @@ type EventDateChange struct {
 	EndsAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
 	// Alternative to ends_at, as in NewEventDate.
 	LocalEnd *string `protobuf:"bytes,8,opt,name=local_end,json=localEnd,proto3,oneof" json:"local_end,omitempty"`
-	// Replaces who teaches and where; a date to add takes that of the event. A person or room who is
+	// Replaces who teaches and where; a date to add takes that of the event. A person or room that is
 	// already taken is refused with STAFF_BUSY or ROOM_BUSY. UpdateEvent does not accept it.
 	StaffAndRooms *StaffAndRooms `protobuf:"bytes,9,opt,name=staff_and_rooms,json=staffAndRooms,proto3" json:"staff_and_rooms,omitempty"`
 	unknownFields protoimpl.UnknownFields
