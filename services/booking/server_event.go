@@ -188,6 +188,14 @@ func maxDates(r interface{ GetMaxDates() int32 }) (int, error) {
 	return int(r.GetMaxDates()), nil
 }
 
+// editable passes on a locked event, unless an appointment type owns it.
+func editable(e *model.Event, err error) (*model.Event, error) {
+	if err != nil {
+		return nil, err
+	}
+	return e, e.Editable()
+}
+
 // DeleteEvent implements EventService.
 func (s *Server) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequest) (*bookingv1.DeleteEventResponse, error) {
 	company, err := s.companies.Claimed(ctx)
@@ -200,7 +208,7 @@ func (s *Server) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequ
 	}
 	resp := &bookingv1.DeleteEventResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.LockEventAndDates(ctx, tx, company.ID, which)
+		e, err := editable(s.store.LockEventAndDates(ctx, tx, company.ID, which))
 		if err != nil {
 			return err
 		}
@@ -234,7 +242,7 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 	}
 	resp := &bookingv1.CancelEventResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.LockEventAndDates(ctx, tx, company.ID, which)
+		e, err := editable(s.store.LockEventAndDates(ctx, tx, company.ID, which))
 		if err != nil {
 			return err
 		}

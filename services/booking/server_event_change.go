@@ -35,7 +35,7 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 		if change.TouchesDates() {
 			lock = s.store.LockEventAndDates
 		}
-		e, err := lock(ctx, tx, company.ID, which)
+		e, err := editable(lock(ctx, tx, company.ID, which))
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 	}
 	resp := &bookingv1.AddEventDatesResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.LockEvent(ctx, tx, company.ID, which)
+		e, err := editable(s.store.LockEvent(ctx, tx, company.ID, which))
 		if err != nil {
 			return err
 		}

@@ -109,6 +109,9 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 	resp := &bookingv1.UpdateEventDateResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		e, waiting, err := s.lockDate(ctx, tx, company.ID, change.ID, req.ExpectedVersion)
+		if err == nil {
+			err = e.Editable()
+		}
 		if err != nil {
 			return err
 		}

@@ -176,6 +176,9 @@ func Event(e *model.Event) *bookingv1.Event {
 		Version: e.Version, BookingRules: bookingRulesToProto(&e.Rules), Summary: summary(e.Summary),
 	}
 	policyToProto(e.Policy, out)
+	if e.OfAppointments {
+		out.AppointmentTypeId = id.AppointmentType(e.ID).String()
+	}
 	if r := e.Recurrence; r != nil {
 		out.Recurrence = &bookingv1.Recurrence{Rule: r.Rule, LocalStart: r.Start, Exceptions: r.Exceptions}
 	}

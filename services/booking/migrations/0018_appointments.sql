@@ -158,7 +158,7 @@ create table if not exists assignments (
     resource_id     uuid not null,
     kind            text not null constraint assignments_kind check (kind in ('staff', 'room')),
     unit            smallint not null constraint assignments_unit check (unit = 0 and kind = 'staff' or unit between 1 and 100 and kind = 'room'),
-    position        smallint not null, -- in the lists of a date
+    position        smallint not null, -- in the lists of a date; -1 if a class no longer has the person or room
     buffer_before   integer not null default 0, -- minutes
     buffer_after    integer not null default 0,
     taken_from      timestamptz not null, -- the start of the date less the buffer
@@ -192,6 +192,10 @@ alter table events
     -- Whether the event has the appointments of an appointment type. It is listed from its first date on.
     add column if not exists of_appointments boolean not null default false,
     add column if not exists listed boolean not null default true;
+
+-- Lists subtract them from their totals.
+drop index concurrently if exists events_unlisted;
+create index concurrently if not exists events_unlisted on events (company_id, id) where not listed;
 
 alter table event_dates
     -- The date's own id if it is an appointment, so that an event can have several of them at a time; else null.

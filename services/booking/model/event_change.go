@@ -20,6 +20,18 @@ func EventIsCancelled() *fault.Error {
 	return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
 }
 
+// ReasonAppointmentEvent is the reason for refusing a change of the event of an appointment type.
+const ReasonAppointmentEvent = "APPOINTMENT_EVENT"
+
+// Editable refuses changes of the event of an appointment type.
+func (e *Event) Editable() error {
+	if !e.OfAppointments {
+		return nil
+	}
+	return fault.Refuse(ReasonAppointmentEvent, "the event belongs to an appointment type: change the appointment type or its appointments").
+		With("appointment_type_id", id.AppointmentType(e.ID).String())
+}
+
 // EventChange is a request to change an event. Fields that are nil, zero or "" do not change.
 type EventChange struct {
 	Title, Description, Timezone, Location *string
@@ -46,7 +58,9 @@ type OptionChange struct {
 	TaxRate   *int32
 	// WholeCourse is only for an option to add. For an existing one it must equal the present value.
 	WholeCourse *bool
-	Ends        bool
+	// Length is only for an option to add to the event of an appointment type.
+	Length int32
+	Ends   bool
 }
 
 // EventPlan is the result of a change: the event after it, and the parts of the event to store and
@@ -229,7 +243,7 @@ func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) er
 	for i := range c.Options {
 		o := &c.Options[i]
 		if o.Adds {
-			e.Options = append(e.Options, PricingOption{Currency: currency, WholeCourse: o.WholeCourse != nil && *o.WholeCourse})
+			e.Options = append(e.Options, PricingOption{Currency: currency, WholeCourse: o.WholeCourse != nil && *o.WholeCourse, Length: o.Length})
 		}
 	}
 	added := old

@@ -52,6 +52,12 @@ const (
 	deleteEventSQL = `update events set deleted_at = $4, updated_at = $4, version = $3, reference = null
 		where company_id = $1 and id = $2`
 
+	// Its result is empty if the event is listed already.
+	listEventSQL = `with listed as (
+			update events set listed = true where company_id = $1 and id = $2 and not listed returning 1)
+		insert into event_totals (company_id, events) select $1, count(*) from listed having count(*) > 0
+		on conflict (company_id) do update set events = event_totals.events + excluded.events`
+
 	uncountEventSQL = `update event_totals set events = events - 1 where company_id = $1`
 )
 
@@ -87,6 +93,13 @@ func (s *Store) SaveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p 
 		queries = append(queries, pg.Query{SQL: CloseDatesSQL, Args: []any{company, e.ID, e.UpdatedAt}})
 	}
 	return tx.Pipeline(ctx, queries...)
+}
+
+// ListEvent lists a locked event of appointments, which has its first date. It reports whether the event was
+// not listed before; the caller then publishes event_created.
+func (s *Store) ListEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event) (first bool, err error) {
+	done, err := tx.Exec(ctx, listEventSQL, company, e)
+	return done.RowsAffected() > 0, err
 }
 
 func updateDates(company id.Company, changed []model.DateDifference) []pg.Query {

@@ -26,9 +26,12 @@ type EventQuery struct {
 const (
 	eventTotalSQL = `select events from event_totals where company_id = $1`
 
-	countListedSQL = `select count(*) from events e where e.company_id = $1 and e.deleted_at is null`
+	// An index counts the events that match. The few of them that are not listed are counted by another one.
+	countEventsOfSQL = `select (select count(*) from events e where e.company_id = $1 and e.deleted_at is null`
 
-	listEventsSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.deleted_at is null`
+	lessUnlistedSQL = `) - (select count(*) from events e where e.company_id = $1 and e.deleted_at is null and not e.listed`
+
+	listEventsSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.deleted_at is null and e.listed`
 
 	// %s is the condition on the start.
 	hasDateSQL = `exists (select from event_dates d where d.company_id = $1 and d.event_id = e.id and `
@@ -81,8 +84,11 @@ func (q *EventQuery) Total(company id.Company) pg.Statement {
 	if !q.filtered() {
 		return pg.Statement{SQL: eventTotalSQL, Args: []any{company}}
 	}
-	s := pg.Statement{SQL: countListedSQL, Args: []any{company}}
+	s := pg.Statement{SQL: countEventsOfSQL, Args: []any{company}}
 	q.filter(&s)
+	s.SQL += lessUnlistedSQL
+	q.filter(&s)
+	s.SQL += ")"
 	return s
 }
 
@@ -101,7 +107,7 @@ const ListedDates = 10 * model.MaxEventDates
 // listedDatesSQL selects dates in the order of the page, so that the first events have all their
 // dates.
 const listedDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) with ordinality n(id, position)
-	join event_dates d on d.company_id = $1 and d.event_id = n.id order by n.position limit $3`
+	join event_dates d on d.company_id = $1 and d.event_id = n.id and d.appointment_id is null order by n.position limit $3`
 
 // Events reads a page of events with their options, dates and the summaries of these. It reports whether there are more
 // events after the page, and the total number of events.
@@ -127,7 +133,8 @@ func (s *Store) Events(ctx context.Context, company id.Company, q *EventQuery) (
 	case q.WithDates && q.MaxDates > 0:
 		queries = append(queries, found.shownDates(company, ids, q.Now, q.MaxDates))
 	case q.WithDates:
-		queries = append(queries, pg.Query{SQL: listedDatesSQL, Args: []any{company, ids, q.MostDates}, Scan: scanDates(found.dates)})
+		queries = append(queries, pg.Query{SQL: listedDatesSQL, Args: []any{company, ids, q.MostDates}, Scan: scanDates(found.dates)},
+			found.shownAppointments(company, ids, q.Now))
 	}
 	if err = s.ReadOf(ctx, company, queries...); err != nil {
 		return nil, false, 0, err
@@ -143,6 +150,9 @@ func (s *Store) Events(ctx context.Context, company id.Company, q *EventQuery) (
 func (f *foundEvents) whole(most int) int {
 	read, last := 0, 0
 	for i := range f.events {
+		if f.events[i].OfAppointments { // another query read its dates
+			continue
+		}
 		if n := len(f.dates[f.events[i].ID]); n > 0 {
 			read, last = read+n, i
 		}

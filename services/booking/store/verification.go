@@ -43,7 +43,7 @@ const (
 		from bookings b where b.company_id = $1 and ` + refundDue + ` <> 0`
 
 	verifyEventsSQL = `select coalesce((select events from event_totals where company_id = $1), 0),
-		(select count(*) from events where company_id = $1 and deleted_at is null)`
+		(select count(*) from events where company_id = $1 and deleted_at is null and listed)`
 
 	passPaymentsSQL = `select t.id, b.id, b.customer_pass_id, case when b.is_refunded then 0 else b.credits_used end
 		from transactions t join bookings b on b.company_id = t.company_id and b.transaction_id = t.id
