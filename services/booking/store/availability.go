@@ -11,6 +11,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/model"
 	"reservation.dev/services/booking/slots"
 )
 
@@ -70,14 +71,6 @@ const calendarTakenSQL = `select a.resource_id, a.unit, a.taken_from, a.taken_un
 const calendarTaken = `a.resource_id, a.unit, a.taken_from, a.taken_until, a.buffer_before, a.buffer_after, a.event_date_id from assignments a
 		where a.company_id = $1 and a.resource_id = c.id and a.active and a.taken_from < $6`
 
-// LockResources locks staff members, and then rooms, in the order of their identifiers. Whoever decides
-// about their time holds these locks (invariant 32).
-func (s *Store) LockResources(ctx context.Context, tx *pg.Tx, company id.Company, staff []id.StaffMember, rooms []id.Room) error {
-	return tx.Pipeline(ctx,
-		pg.Query{SQL: lockStaffSQL, Args: []any{company, staff}},
-		pg.Query{SQL: lockRoomsSQL, Args: []any{company, rooms}})
-}
-
 // CalendarQuery is the part of an appointment type's calendar to read.
 type CalendarQuery struct {
 	Staff id.StaffMember // zero: everybody who offers the type
@@ -97,13 +90,7 @@ type CalendarType struct {
 	Active                    bool
 	Lengths                   []int32 // minutes, ascending
 	Before, After             int32   // minutes
-	Prices                    []LengthPrice
-}
-
-// LengthPrice is a pricing option that has not ended.
-type LengthPrice struct {
-	Option  id.PricingOption
-	Minutes int32 // the length to which it applies; 0: all
+	Prices                    []model.LengthPrice
 }
 
 // Event returns the identifier of the event of the type's appointments.
@@ -212,7 +199,7 @@ func (r *calendarReader) scanType(rows pgx.Rows) error {
 }
 
 func (r *calendarReader) scanPrice(rows pgx.Rows) error {
-	var p LengthPrice
+	var p model.LengthPrice
 	err := rows.Scan(&p.Option, &p.Minutes)
 	r.kind.Prices = append(r.kind.Prices, p)
 	return err
