@@ -12,6 +12,7 @@ import (
 func Policy() rpc.Policy {
 	return rpc.PolicyOf(
 		&bookingv1.BookingService_ServiceDesc,
+		&bookingv1.CalendarService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc,
 		&bookingv1.EventService_ServiceDesc,
 		&bookingv1.VerificationService_ServiceDesc,

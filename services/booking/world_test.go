@@ -97,6 +97,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterDiscountServiceServer(srv, w.server)
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
+	bookingv1.RegisterCalendarServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, copies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)

@@ -217,6 +217,9 @@ create index concurrently if not exists event_dates_vacated on event_dates (vaca
 drop index concurrently if exists events_unlisted;
 create index concurrently if not exists events_unlisted on events (company_id, id) where not listed;
 
+-- Calendars of a company show it; '' until the company is read or changed.
+alter table companies add column if not exists name text not null default '';
+
 alter table pricing_options add column if not exists length_minutes integer; -- null: all lengths
 
 -- Assignments follow their date, whoever changes it.
