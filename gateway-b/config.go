@@ -3,6 +3,7 @@ package gatewayb
 import (
 	"errors"
 	"net/url"
+	"strings"
 
 	"reservation.dev/platform/edge"
 )
@@ -39,5 +40,9 @@ func (c *Config) interfaceURL() string {
 	if c.InterfaceB != "" {
 		return c.InterfaceB
 	}
-	return "http://" + c.Addr + base
+	addr := c.Addr
+	if strings.HasPrefix(addr, ":") {
+		addr = "127.0.0.1" + addr
+	}
+	return "http://" + addr + base
 }

@@ -131,7 +131,7 @@ func (e *CalendarEntry) Description() string {
 	return b.String()
 }
 
-// size returns the largest length of the entry in bytes, whatever the names of its staff members and rooms.
+// size returns the largest length of the entry in bytes, with any names of staff members and rooms.
 func (e *CalendarEntry) size() int {
 	return len(e.Summary()) + len(e.Location) + maxEntryDescription + otherFields
 }
