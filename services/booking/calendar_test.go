@@ -485,3 +485,32 @@ func TestCalendarWindow(t *testing.T) {
 		}
 	})
 }
+
+// TestFullCalendars reads calendars that have more entries than they show. A plan that compares all dates with
+// all bookings would take longer than a statement can.
+func TestFullCalendars(t *testing.T) {
+	t.Parallel()
+	w := newCalendarWorld(t)
+	sam, ann := w.staff("Sam"), w.customer(w.company, "Ann")
+	booking, date := w.appointment(ann, sam)
+	which, _ := id.Parse[id.EventDate](date)
+	w.exec(`with n as (select gen_random_uuid() date, gen_random_uuid() booking, k from generate_series(1, 8000) k),
+		dates as (insert into event_dates (company_id, id, event_id, starts_at, duration_minutes, timezone, capacity, booked, appointment_id)
+			select d.company_id, n.date, d.event_id, d.starts_at - interval '20 days' + n.k * interval '5 minutes', 5, 'UTC', 1, 1, n.date
+			from event_dates d, n where d.id = $1),
+		assigned as (insert into assignments (company_id, event_date_id, booking_id, resource_id, kind, unit, position, taken_from, taken_until)
+			select d.company_id, n.date, n.booking, $2, 'staff', 0, 0, s.at, s.at + interval '5 minutes'
+			from event_dates d, n, lateral (select d.starts_at - interval '20 days' + n.k * interval '5 minutes' as at) s
+			where d.id = $1 and tstzrange(s.at, s.at + interval '5 minutes') && tstzrange(d.starts_at, d.starts_at + interval '1 hour') is false)
+		insert into bookings select (jsonb_populate_record(b, jsonb_build_object('id', n.booking, 'event_date_id', n.date, 'position', n.k))).*
+			from n, bookings b where b.id = $3`, which, sam, w.bookingID(booking))
+	for _, c := range []struct {
+		kind    bookingv1.CalendarKind
+		subject string
+	}{{ofStaff, sam.String()}, {ofCustomer, ann.String()}, {ofCompany, ""}} {
+		_, secret := w.subscribe(c.kind, c.subject)
+		if got := w.entries(secret); len(got) != model.MaxCalendarEntries {
+			t.Errorf("%v: %d entries", c.kind, len(got))
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,10 +73,9 @@ func CalendarWindowAt(now time.Time) CalendarWindow {
 
 // CalendarEntry is a date, or a booking of a date, in a calendar.
 type CalendarEntry struct {
-	Date    id.EventDate
-	Booking id.Booking // zero: the entry is the date itself
-	// DateSequence is the sequence of the date whose time is shown, and Sequence that of the entry.
-	DateSequence, Sequence              int32
+	Date                                id.EventDate
+	Booking                             id.Booking // zero: the entry is the date itself
+	Sequence                            int32
 	Cancelled                           bool
 	Title, Location                     string
 	CustomerFirstName, CustomerLastName string
@@ -162,11 +162,12 @@ func ChooseEntries(upcoming, past []*CalendarEntry) []*CalendarEntry {
 	return append(before, after...)
 }
 
-// latestDates returns the entry to show for each identifier.
+// latestDates returns the entry to show for each identifier. An identifier begins with the time at which it was
+// made, so the latest date has the highest one.
 func latestDates(entries []*CalendarEntry) map[string]*CalendarEntry {
 	latest := make(map[string]*CalendarEntry, len(entries))
 	for _, e := range entries {
-		if known := latest[e.UID()]; known == nil || e.DateSequence > known.DateSequence {
+		if known := latest[e.UID()]; known == nil || bytes.Compare(e.Date[:], known.Date[:]) > 0 {
 			latest[e.UID()] = e
 		}
 	}

@@ -11,6 +11,9 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
+// As in lists of registrations, the other tables are read row by row, in subselects that the planner cannot
+// turn into joins of whole tables.
+
 const (
 	// These return no row if the calendar must not be read any more.
 	staffCalendarNameSQL    = `select name from staff where company_id = $1 and id = $2 and active`
@@ -18,16 +21,19 @@ const (
 
 	// entryColumns need the date d, its event e, and b, a booking or nothing. Cancelling a booking and deleting
 	// an event do not change the date, so each adds 1 to its sequence. None of them is ever undone.
-	entryColumns = `select d.id, b.id, d.sequence,
-			greatest(d.sequence, coalesce(b.date_sequence, 0)) + coalesce(b.is_cancelled, false)::int + (e.deleted_at is not null)::int,
+	entryColumns = `select d.id, b.id, coalesce(b.date_sequence, d.sequence) + coalesce(b.is_cancelled, false)::int + (e.deleted_at is not null)::int,
 			e.title, e.location, d.starts_at, d.duration_minutes, d.timezone,
 			greatest(e.updated_at, b.updated_at, b.cancelled_at)`
 
 	confirmedBooking = `select b.id, b.event_date_id, b.is_cancelled, b.cancelled_at, b.bought_for, t.purchaser_id, t.updated_at
-		from bookings b join transactions t on t.company_id = $1 and t.id = b.transaction_id and t.status = 'confirmed'
+		from bookings b cross join lateral (select t.purchaser_id, t.updated_at from transactions t
+			where t.company_id = $1 and t.id = b.transaction_id and t.status = 'confirmed' offset 0) t
 		where b.company_id = $1`
 
-	attendeeOfEntry = ` left join customers c on c.company_id = $1 and c.id = coalesce(b.bought_for, b.purchaser_id)`
+	eventOfEntry = ` cross join lateral (select e.* from events e where e.company_id = $1 and e.id = d.event_id offset 0) e`
+
+	attendeeOfEntry = ` left join lateral (select c.first_name, c.last_name from customers c
+			where c.company_id = $1 and c.id = coalesce(b.bought_for, b.purchaser_id) offset 0) c on true`
 
 	isCancelled = `(d.status = 'cancelled' or e.deleted_at is not null or coalesce(b.is_cancelled, false))`
 
@@ -37,8 +43,8 @@ const (
 
 	// companyEntriesSQL walks the index of dates by start.
 	companyEntriesSQL = entryColumns + `, ` + isCancelled + `, coalesce(c.first_name, ''), coalesce(c.last_name, '')
-		from event_dates d join events e on e.company_id = $1 and e.id = d.event_id
-		left join lateral (select b.*, 0 as date_sequence from (` + confirmedBooking + ` and b.event_date_id = d.id and d.appointment_id is not null offset 0) b) b on true` +
+		from event_dates d` + eventOfEntry + `
+		left join lateral (select b.*, null::integer as date_sequence from (` + confirmedBooking + ` and b.event_date_id = d.id and d.appointment_id is not null offset 0) b) b on true` +
 		attendeeOfEntry + `
 		where d.company_id = $1` + shownDates
 
@@ -49,9 +55,8 @@ const (
 			where t.company_id = $1 and t.purchaser_id = $2 and t.status = 'confirmed' and b.bought_for is null
 			union
 			select b.id from bookings b where b.company_id = $1 and b.bought_for = $2
-		) m cross join lateral (select b.*, 0 as date_sequence from (` + confirmedBooking + ` and b.id = m.id offset 0) b) b
-		join event_dates d on d.company_id = $1 and d.id = b.event_date_id
-		join events e on e.company_id = $1 and e.id = d.event_id
+		) m cross join lateral (select b.*, null::integer as date_sequence from (` + confirmedBooking + ` and b.id = m.id offset 0) b) b
+		cross join lateral (select d.* from event_dates d where d.company_id = $1 and d.id = b.event_date_id offset 0) d` + eventOfEntry + `
 		where true`
 
 	// staffEntriesSQL reads the dates to which a person is or was assigned. An appointment that was moved to
@@ -63,13 +68,12 @@ const (
 				or exists (select from assignments o where o.company_id = $1 and o.event_date_id = d.id and o.kind = 'staff' and o.active)),
 			coalesce(c.first_name, ''), coalesce(c.last_name, '')
 		from assignments a
-		join event_dates d on d.company_id = $1 and d.id = a.event_date_id
-		join events e on e.company_id = $1 and e.id = d.event_id
+		cross join lateral (select d.* from event_dates d where d.company_id = $1 and d.id = a.event_date_id offset 0) d` + eventOfEntry + `
 		left join lateral (
-			select b.*, 0 as date_sequence, false as moved from (` + confirmedBooking + ` and b.event_date_id = d.id and d.appointment_id is not null offset 0) b
+			select b.*, null::integer as date_sequence, false as moved from (` + confirmedBooking + ` and b.event_date_id = d.id and d.appointment_id is not null offset 0) b
 			union all
 			select b.*, n.sequence, true from (` + confirmedBooking + ` and b.id = a.booking_id and b.event_date_id <> d.id offset 0) b
-				join event_dates n on n.company_id = $1 and n.id = b.event_date_id
+				cross join lateral (select n.id, n.sequence from event_dates n where n.company_id = $1 and n.id = b.event_date_id offset 0) n
 				where not exists (select from assignments o where o.company_id = $1 and o.event_date_id = n.id and o.resource_id = $2)
 		) b on true` + attendeeOfEntry + `
 		where a.company_id = $1 and a.resource_id = $2 and a.kind = 'staff'` + shownDates
@@ -152,7 +156,7 @@ func scanEntries(into *[]*model.CalendarEntry) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
 		e := &model.CalendarEntry{}
 		var booking *id.Booking
-		err := rows.Scan(&e.Date, &booking, &e.DateSequence, &e.Sequence, &e.Title, &e.Location, &e.StartsAt, &e.Minutes, &e.Timezone,
+		err := rows.Scan(&e.Date, &booking, &e.Sequence, &e.Title, &e.Location, &e.StartsAt, &e.Minutes, &e.Timezone,
 			&e.UpdatedAt, &e.Cancelled, &e.CustomerFirstName, &e.CustomerLastName)
 		if booking != nil {
 			e.Booking = *booking
