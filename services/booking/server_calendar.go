@@ -82,7 +82,7 @@ func (s *Server) ListCalendars(ctx context.Context, req *bookingv1.ListCalendars
 	if err != nil {
 		return nil, err
 	}
-	q := &store.CalendarQuery{}
+	q := &store.CalendarListQuery{}
 	if q.Subject, err = convert.CalendarSubject(req.GetSubjectId()); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (s *Server) GetCalendar(ctx context.Context, req *bookingv1.GetCalendarRequ
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.store.Calendar(ctx, company.ID, which)
+	c, err := s.store.CalendarByID(ctx, company.ID, which)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ const (
 	calendarSQL       = calendarsSQL + ` and id = $2`
 	deleteCalendarSQL = `delete from calendars where company_id = $1 and id = $2`
 
-	staffExistsSQL = `select count(*) from staff where company_id = $1 and id = $2`
+	subjectExistsSQL = `select count(*) from staff where company_id = $1 and id = $2`
 
 	deleteCalendarsOfSQL = `delete from calendars c using unnest($1::uuid[], $2::uuid[]) n(company_id, subject_id)
 		where c.company_id = n.company_id and c.subject_id = n.subject_id`
@@ -68,7 +68,7 @@ func ignoreRows(rows pgx.Rows) error {
 // CheckStaffExists returns fault.NotFound if the staff member does not exist. Staff members are never deleted.
 func (s *Store) CheckStaffExists(ctx context.Context, tx *pg.Tx, company id.Company, staff id.StaffMember) error {
 	var found int
-	err := tx.Pipeline(ctx, pg.Query{SQL: staffExistsSQL, Args: []any{company, staff}, Scan: pg.First(&found)})
+	err := tx.Pipeline(ctx, pg.Query{SQL: subjectExistsSQL, Args: []any{company, staff}, Scan: pg.First(&found)})
 	if err == nil && found == 0 {
 		err = fault.Missing("staff member")
 	}
@@ -95,8 +95,8 @@ func (s *Store) LockCustomer(ctx context.Context, tx *pg.Tx, company id.Company,
 	return nil
 }
 
-// Calendar reads a calendar.
-func (s *Store) Calendar(ctx context.Context, company id.Company, which id.Calendar) (*model.Calendar, error) {
+// CalendarByID reads a calendar with a secret address.
+func (s *Store) CalendarByID(ctx context.Context, company id.Company, which id.Calendar) (*model.Calendar, error) {
 	var found []model.Calendar
 	err := s.ReadOf(ctx, company, pg.Query{SQL: calendarSQL, Args: []any{company, which}, Scan: scanCalendars(&found)})
 	switch {
@@ -133,13 +133,13 @@ func (s *Store) DeleteCalendarsOf(ctx context.Context, tx *pg.Tx, records []mode
 	return err
 }
 
-// CalendarQuery is the filter and the page of a list of calendars.
-type CalendarQuery struct {
+// CalendarListQuery is the filter and the page of a list of calendars.
+type CalendarListQuery struct {
 	Page    page.Page
 	Subject id.UUID // zero: all
 }
 
-func (q *CalendarQuery) statement(company id.Company, sql string) pg.Statement {
+func (q *CalendarListQuery) statement(company id.Company, sql string) pg.Statement {
 	s := pg.Statement{SQL: sql, Args: []any{company}}
 	if !q.Subject.IsZero() {
 		s.And("subject_id = %s", q.Subject)
@@ -148,24 +148,24 @@ func (q *CalendarQuery) statement(company id.Company, sql string) pg.Statement {
 }
 
 // Total returns the statement that counts the calendars that match q.
-func (q *CalendarQuery) Total(company id.Company) pg.Statement {
+func (q *CalendarListQuery) Total(company id.Company) pg.Statement {
 	return q.statement(company, countCalendarsSQL)
 }
 
 // List returns the statement that reads the page and one more calendar.
-func (q *CalendarQuery) List(company id.Company) pg.Statement {
+func (q *CalendarListQuery) List(company id.Company) pg.Statement {
 	s := q.statement(company, calendarsSQL)
 	q.Page.Add(&s)
 	return s
 }
 
 // Next returns the cursor after a calendar.
-func (q *CalendarQuery) Next(last *model.Calendar) page.Cursor {
+func (q *CalendarListQuery) Next(last *model.Calendar) page.Cursor {
 	return page.Cursor{ID: last.ID.UUID()}
 }
 
 // Calendars reads a page of calendars plus one more, and the total number of matches.
-func (s *Store) Calendars(ctx context.Context, company id.Company, q *CalendarQuery) (calendars []model.Calendar, total int64, err error) {
+func (s *Store) Calendars(ctx context.Context, company id.Company, q *CalendarListQuery) (calendars []model.Calendar, total int64, err error) {
 	list, count := q.List(company), q.Total(company)
 	err = s.ReadOf(ctx, company, list.Query(scanCalendars(&calendars)), count.Query(pg.First(&total)))
 	return calendars, total, err
