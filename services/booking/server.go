@@ -54,7 +54,7 @@ const importsAtOnce = 2
 // NewCompanies returns the copy of the companies in db, with the fields that the booking service
 // needs.
 func NewCompanies(db *pg.DB, auth tenancy.Auth) *tenancy.Companies {
-	return tenancy.New(db, auth, tenancy.Timezone(), tenancy.Currency(), tenancy.ClockOffset())
+	return tenancy.New(db, auth, tenancy.Timezone(), tenancy.Currency(), tenancy.ClockOffset(), tenancy.Name())
 }
 
 // NewServer returns a server that uses db and appends its events to box.

@@ -101,6 +101,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterDiscountServiceServer(srv, w.server)
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
+	bookingv1.RegisterCalendarServiceServer(srv, w.server)
 	bookingv1.RegisterAppointmentServiceServer(srv, w.server)
 	bookingv1.RegisterStaffServiceServer(srv, w.server)
 	bookingv1.RegisterRoomServiceServer(srv, w.server)
