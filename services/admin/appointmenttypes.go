@@ -34,7 +34,7 @@ func (t slotType) LengthsText() *message {
 // PriceText says what the cheapest appointment costs; nil if there is no price.
 func (t slotType) PriceText() *message {
 	if len(t.GetPrices()) == 0 {
-		return msg("plans.gets.free")
+		return msg("appointments.types.no_price")
 	}
 	least := slices.MinFunc(t.GetPrices(), func(a, b *bookingv1.AppointmentPrice) int {
 		return cmp.Compare(a.GetOption().GetPrice(), b.GetOption().GetPrice())
