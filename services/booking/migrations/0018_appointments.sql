@@ -158,7 +158,7 @@ create table if not exists assignments (
     resource_id     uuid not null,
     kind            text not null constraint assignments_kind check (kind in ('staff', 'room')),
     unit            smallint not null constraint assignments_unit check (unit = 0 and kind = 'staff' or unit between 1 and 100 and kind = 'room'),
-    position        smallint not null, -- in the lists of a date
+    position        smallint not null, -- in the lists of a date; -1 if a class no longer has the person or room
     buffer_before   integer not null default 0, -- minutes
     buffer_after    integer not null default 0,
     taken_from      timestamptz not null, -- the start of the date less the buffer
@@ -166,6 +166,9 @@ create table if not exists assignments (
     active          boolean not null default true,
     -- The person whom this one replaces on this date.
     substitutes_for uuid,
+    -- The start of the date, along which lists walk.
+    starts_at       timestamptz not null generated always as
+        ((taken_from at time zone 'UTC' + make_interval(mins => buffer_before)) at time zone 'UTC') stored,
     primary key (company_id, event_date_id, resource_id),
     constraint assignments_time check (taken_until > taken_from)
 );
@@ -182,8 +185,13 @@ alter table assignments add constraint assignments_overlap
 -- Under row level security, ranges are not searched with an index, but times are.
 create index if not exists assignments_by_time on assignments (company_id, resource_id, taken_until) include (taken_from, unit, event_date_id)
     where active;
+-- An assignment of at most two days that overlaps a span is found by its start. These are the longer ones.
+create index if not exists assignments_long on assignments (company_id, resource_id, taken_until)
+    where active and taken_until - taken_from > interval '2 days';
 -- Lists of the dates of a person or a room.
 create index if not exists assignments_by_resource on assignments (company_id, resource_id, taken_from, event_date_id);
+-- Lists of the appointments of a person or in a room, by start.
+create index if not exists assignments_by_start on assignments (company_id, resource_id, starts_at, event_date_id);
 
 alter table events
     -- Who teaches new dates, and where.
@@ -213,9 +221,9 @@ create index concurrently if not exists event_dates_of_appointments on event_dat
 drop index concurrently if exists event_dates_vacated;
 create index concurrently if not exists event_dates_vacated on event_dates (vacated_at) where vacated_at is not null;
 
--- Totals of events leave out those that are not listed.
-drop index concurrently if exists events_unlisted;
-create index concurrently if not exists events_unlisted on events (company_id, id) where not listed;
+-- Totals of events subtract those that are not listed, or that the caller cannot see.
+drop index concurrently if exists events_of_appointments;
+create index concurrently if not exists events_of_appointments on events (company_id, id) where of_appointments;
 
 alter table pricing_options add column if not exists length_minutes integer; -- null: all lengths
 
