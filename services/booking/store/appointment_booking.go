@@ -12,7 +12,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// Slots of appointments. Whoever takes one holds the locks of its staff member and of its rooms.
+// Slots of appointments. A commit that takes one holds the locks of its staff member and of its rooms.
 
 const (
 	// typeResourcesSQL reads the staff members who can give appointments of a type, and the rooms that it can
@@ -103,7 +103,7 @@ func (s *Store) TypeTimezone(ctx context.Context, tx *pg.Tx, company id.Company,
 }
 
 // LockResources locks staff members and then rooms, each in the order of their identifiers, after it has run
-// first. Whoever decides about their time holds these locks (invariant 32). It returns the resources that it
+// first. A commit that decides about their time holds these locks (invariant 32). It returns the resources that it
 // has locked. If wait is false, it leaves out those that another process has locked.
 func (s *Store) LockResources(ctx context.Context, tx *pg.Tx, company id.Company, r Resources, wait bool, first ...pg.Query) (map[id.UUID]model.KnownResource, error) {
 	known := map[id.UUID]model.KnownResource{}
