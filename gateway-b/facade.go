@@ -32,6 +32,11 @@ type facade struct {
 	webhooks      webhookv1.WebhookServiceClient
 	requests      authv1.RequestLogServiceClient
 	testMode      authv1.TestModeServiceClient
+
+	staff            bookingv1.StaffServiceClient
+	rooms            bookingv1.RoomServiceClient
+	appointmentTypes bookingv1.AppointmentTypeServiceClient
+	appointments     bookingv1.AppointmentServiceClient
 }
 
 // setCreated makes the response a 201 with the Location and the ETag of the created resource, and

@@ -52,6 +52,11 @@ func Run(ctx context.Context, h *service.Host) error {
 			webhooks:      webhookv1.NewWebhookServiceClient(s.Dial("webhook", cfg.WebhookAddr)),
 			requests:      authv1.NewRequestLogServiceClient(auth),
 			testMode:      authv1.NewTestModeServiceClient(auth),
+
+			staff:            bookingv1.NewStaffServiceClient(booking),
+			rooms:            bookingv1.NewRoomServiceClient(booking),
+			appointmentTypes: bookingv1.NewAppointmentTypeServiceClient(booking),
+			appointments:     bookingv1.NewAppointmentServiceClient(booking),
 		})
 	})
 }
@@ -71,6 +76,11 @@ type services struct {
 	webhooks      webhookv1.WebhookServiceClient
 	requests      authv1.RequestLogServiceClient
 	testMode      authv1.TestModeServiceClient
+
+	staff            bookingv1.StaffServiceClient
+	rooms            bookingv1.RoomServiceClient
+	appointmentTypes bookingv1.AppointmentTypeServiceClient
+	appointments     bookingv1.AppointmentServiceClient
 }
 
 // newHandler returns a handler that serves Interface B with the given services.
@@ -85,6 +95,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
 			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, waitlist: s.waitlist, passes: s.passes,
 			discounts: s.discounts, plans: s.plans, subscriptions: s.subscriptions, media: s.media, webhooks: s.webhooks, requests: s.requests, testMode: s.testMode,
+			staff: s.staff, rooms: s.rooms, appointmentTypes: s.appointmentTypes, appointments: s.appointments,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokens.serve),
 	)

@@ -2412,7 +2412,7 @@ var File_reservation_edge_b_v1_interface_b_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a!reservation/edge/b/v1/media.proto\x1a reservation/edge/b/v1/plan.proto\x1a(reservation/edge/b/v1/registration.proto\x1a#reservation/edge/b/v1/request.proto\x1a(reservation/edge/b/v1/subscription.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
+	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a'reservation/edge/b/v1/appointment.proto\x1a,reservation/edge/b/v1/appointment_type.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a!reservation/edge/b/v1/media.proto\x1a reservation/edge/b/v1/plan.proto\x1a(reservation/edge/b/v1/registration.proto\x1a#reservation/edge/b/v1/request.proto\x1a reservation/edge/b/v1/room.proto\x1a!reservation/edge/b/v1/staff.proto\x1a(reservation/edge/b/v1/subscription.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
 	"\fTokenRequest\x12%\n" +
 	"\aapi_key\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x06apiKey\x88\x01\x01\x12,\n" +
 	"\n" +
@@ -2662,7 +2662,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xd3f\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xa1\x7f\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -2784,7 +2784,37 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x16CreateMediaEntitlement\x124.reservation.edge.b.v1.CreateMediaEntitlementRequest\x1a5.reservation.edge.b.v1.CreateMediaEntitlementResponse\x12\x85\x01\n" +
 	"\x16DeleteMediaEntitlement\x124.reservation.edge.b.v1.DeleteMediaEntitlementRequest\x1a5.reservation.edge.b.v1.DeleteMediaEntitlementResponse\x12v\n" +
 	"\x11ListCustomerMedia\x12/.reservation.edge.b.v1.ListCustomerMediaRequest\x1a0.reservation.edge.b.v1.ListCustomerMediaResponse\x12s\n" +
-	"\x10GetCustomerMedia\x12..reservation.edge.b.v1.GetCustomerMediaRequest\x1a/.reservation.edge.b.v1.GetCustomerMediaResponse\x12g\n" +
+	"\x10GetCustomerMedia\x12..reservation.edge.b.v1.GetCustomerMediaRequest\x1a/.reservation.edge.b.v1.GetCustomerMediaResponse\x12^\n" +
+	"\tListStaff\x12'.reservation.edge.b.v1.ListStaffRequest\x1a(.reservation.edge.b.v1.ListStaffResponse\x12m\n" +
+	"\x0eGetStaffMember\x12,.reservation.edge.b.v1.GetStaffMemberRequest\x1a-.reservation.edge.b.v1.GetStaffMemberResponse\x12v\n" +
+	"\x11CreateStaffMember\x12/.reservation.edge.b.v1.CreateStaffMemberRequest\x1a0.reservation.edge.b.v1.CreateStaffMemberResponse\x12v\n" +
+	"\x11UpdateStaffMember\x12/.reservation.edge.b.v1.UpdateStaffMemberRequest\x1a0.reservation.edge.b.v1.UpdateStaffMemberResponse\x12p\n" +
+	"\x0fGetWorkingHours\x12-.reservation.edge.b.v1.GetWorkingHoursRequest\x1a..reservation.edge.b.v1.GetWorkingHoursResponse\x12y\n" +
+	"\x12UpdateWorkingHours\x120.reservation.edge.b.v1.UpdateWorkingHoursRequest\x1a1.reservation.edge.b.v1.UpdateWorkingHoursResponse\x12d\n" +
+	"\vListTimeOff\x12).reservation.edge.b.v1.ListTimeOffRequest\x1a*.reservation.edge.b.v1.ListTimeOffResponse\x12j\n" +
+	"\rCreateTimeOff\x12+.reservation.edge.b.v1.CreateTimeOffRequest\x1a,.reservation.edge.b.v1.CreateTimeOffResponse\x12j\n" +
+	"\rDeleteTimeOff\x12+.reservation.edge.b.v1.DeleteTimeOffRequest\x1a,.reservation.edge.b.v1.DeleteTimeOffResponse\x12g\n" +
+	"\fListHolidays\x12*.reservation.edge.b.v1.ListHolidaysRequest\x1a+.reservation.edge.b.v1.ListHolidaysResponse\x12j\n" +
+	"\rCreateHoliday\x12+.reservation.edge.b.v1.CreateHolidayRequest\x1a,.reservation.edge.b.v1.CreateHolidayResponse\x12j\n" +
+	"\rDeleteHoliday\x12+.reservation.edge.b.v1.DeleteHolidayRequest\x1a,.reservation.edge.b.v1.DeleteHolidayResponse\x12^\n" +
+	"\tListRooms\x12'.reservation.edge.b.v1.ListRoomsRequest\x1a(.reservation.edge.b.v1.ListRoomsResponse\x12X\n" +
+	"\aGetRoom\x12%.reservation.edge.b.v1.GetRoomRequest\x1a&.reservation.edge.b.v1.GetRoomResponse\x12a\n" +
+	"\n" +
+	"CreateRoom\x12(.reservation.edge.b.v1.CreateRoomRequest\x1a).reservation.edge.b.v1.CreateRoomResponse\x12a\n" +
+	"\n" +
+	"UpdateRoom\x12(.reservation.edge.b.v1.UpdateRoomRequest\x1a).reservation.edge.b.v1.UpdateRoomResponse\x12\x7f\n" +
+	"\x14ListAppointmentTypes\x122.reservation.edge.b.v1.ListAppointmentTypesRequest\x1a3.reservation.edge.b.v1.ListAppointmentTypesResponse\x12y\n" +
+	"\x12GetAppointmentType\x120.reservation.edge.b.v1.GetAppointmentTypeRequest\x1a1.reservation.edge.b.v1.GetAppointmentTypeResponse\x12\x82\x01\n" +
+	"\x15CreateAppointmentType\x123.reservation.edge.b.v1.CreateAppointmentTypeRequest\x1a4.reservation.edge.b.v1.CreateAppointmentTypeResponse\x12\x82\x01\n" +
+	"\x15UpdateAppointmentType\x123.reservation.edge.b.v1.UpdateAppointmentTypeRequest\x1a4.reservation.edge.b.v1.UpdateAppointmentTypeResponse\x12^\n" +
+	"\tFindSlots\x12'.reservation.edge.b.v1.FindSlotsRequest\x1a(.reservation.edge.b.v1.FindSlotsResponse\x12s\n" +
+	"\x10ListAppointments\x12..reservation.edge.b.v1.ListAppointmentsRequest\x1a/.reservation.edge.b.v1.ListAppointmentsResponse\x12m\n" +
+	"\x0eGetAppointment\x12,.reservation.edge.b.v1.GetAppointmentRequest\x1a-.reservation.edge.b.v1.GetAppointmentResponse\x12v\n" +
+	"\x11CreateAppointment\x12/.reservation.edge.b.v1.CreateAppointmentRequest\x1a0.reservation.edge.b.v1.CreateAppointmentResponse\x12p\n" +
+	"\x0fMoveAppointment\x12-.reservation.edge.b.v1.MoveAppointmentRequest\x1a..reservation.edge.b.v1.MoveAppointmentResponse\x12v\n" +
+	"\x11CancelAppointment\x12/.reservation.edge.b.v1.CancelAppointmentRequest\x1a0.reservation.edge.b.v1.CancelAppointmentResponse\x12\x82\x01\n" +
+	"\x15CreateAppointmentHold\x123.reservation.edge.b.v1.CreateAppointmentHoldRequest\x1a4.reservation.edge.b.v1.CreateAppointmentHoldResponse\x12p\n" +
+	"\x0fListAssignments\x12-.reservation.edge.b.v1.ListAssignmentsRequest\x1a..reservation.edge.b.v1.ListAssignmentsResponse\x12g\n" +
 	"\fGetTestClock\x12*.reservation.edge.b.v1.GetTestClockRequest\x1a+.reservation.edge.b.v1.GetTestClockResponse\x12s\n" +
 	"\x10AdvanceTestClock\x12..reservation.edge.b.v1.AdvanceTestClockRequest\x1a/.reservation.edge.b.v1.AdvanceTestClockResponse\x12j\n" +
 	"\rResetTestData\x12+.reservation.edge.b.v1.ResetTestDataRequest\x1a,.reservation.edge.b.v1.ResetTestDataResponseB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
@@ -2939,109 +2969,165 @@ var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
 	(*DeleteMediaEntitlementRequest)(nil),           // 133: reservation.edge.b.v1.DeleteMediaEntitlementRequest
 	(*ListCustomerMediaRequest)(nil),                // 134: reservation.edge.b.v1.ListCustomerMediaRequest
 	(*GetCustomerMediaRequest)(nil),                 // 135: reservation.edge.b.v1.GetCustomerMediaRequest
-	(*GetTestClockRequest)(nil),                     // 136: reservation.edge.b.v1.GetTestClockRequest
-	(*AdvanceTestClockRequest)(nil),                 // 137: reservation.edge.b.v1.AdvanceTestClockRequest
-	(*ResetTestDataRequest)(nil),                    // 138: reservation.edge.b.v1.ResetTestDataRequest
-	(*ListEventsResponse)(nil),                      // 139: reservation.edge.b.v1.ListEventsResponse
-	(*GetEventResponse)(nil),                        // 140: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventResponse)(nil),                     // 141: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventResponse)(nil),                     // 142: reservation.edge.b.v1.UpdateEventResponse
-	(*DeleteEventResponse)(nil),                     // 143: reservation.edge.b.v1.DeleteEventResponse
-	(*ListRegistrationsResponse)(nil),               // 144: reservation.edge.b.v1.ListRegistrationsResponse
-	(*CreateRegistrationResponse)(nil),              // 145: reservation.edge.b.v1.CreateRegistrationResponse
-	(*GetRegistrationResponse)(nil),                 // 146: reservation.edge.b.v1.GetRegistrationResponse
-	(*DeleteRegistrationResponse)(nil),              // 147: reservation.edge.b.v1.DeleteRegistrationResponse
-	(*AddEventDateResponse)(nil),                    // 148: reservation.edge.b.v1.AddEventDateResponse
-	(*ListEventDatesResponse)(nil),                  // 149: reservation.edge.b.v1.ListEventDatesResponse
-	(*GetEventDateResponse)(nil),                    // 150: reservation.edge.b.v1.GetEventDateResponse
-	(*UpdateEventDateResponse)(nil),                 // 151: reservation.edge.b.v1.UpdateEventDateResponse
-	(*CancelEventDateResponse)(nil),                 // 152: reservation.edge.b.v1.CancelEventDateResponse
-	(*JoinWaitlistResponse)(nil),                    // 153: reservation.edge.b.v1.JoinWaitlistResponse
-	(*ListAllRegistrationsResponse)(nil),            // 154: reservation.edge.b.v1.ListAllRegistrationsResponse
-	(*GetAnyRegistrationResponse)(nil),              // 155: reservation.edge.b.v1.GetAnyRegistrationResponse
-	(*CancelRegistrationResponse)(nil),              // 156: reservation.edge.b.v1.CancelRegistrationResponse
-	(*PreviewCancellationResponse)(nil),             // 157: reservation.edge.b.v1.PreviewCancellationResponse
-	(*RefundRegistrationResponse)(nil),              // 158: reservation.edge.b.v1.RefundRegistrationResponse
-	(*RecordAttendanceResponse)(nil),                // 159: reservation.edge.b.v1.RecordAttendanceResponse
-	(*ListTransactionsResponse)(nil),                // 160: reservation.edge.b.v1.ListTransactionsResponse
-	(*CreateTransactionResponse)(nil),               // 161: reservation.edge.b.v1.CreateTransactionResponse
-	(*GetTransactionResponse)(nil),                  // 162: reservation.edge.b.v1.GetTransactionResponse
-	(*CreateHoldResponse)(nil),                      // 163: reservation.edge.b.v1.CreateHoldResponse
-	(*GetHoldResponse)(nil),                         // 164: reservation.edge.b.v1.GetHoldResponse
-	(*ConfirmHoldResponse)(nil),                     // 165: reservation.edge.b.v1.ConfirmHoldResponse
-	(*DeleteHoldResponse)(nil),                      // 166: reservation.edge.b.v1.DeleteHoldResponse
-	(*ListWaitlistEntriesResponse)(nil),             // 167: reservation.edge.b.v1.ListWaitlistEntriesResponse
-	(*GetWaitlistEntryResponse)(nil),                // 168: reservation.edge.b.v1.GetWaitlistEntryResponse
-	(*AcceptOfferResponse)(nil),                     // 169: reservation.edge.b.v1.AcceptOfferResponse
-	(*DeleteWaitlistEntryResponse)(nil),             // 170: reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	(*ListDiscountCodesResponse)(nil),               // 171: reservation.edge.b.v1.ListDiscountCodesResponse
-	(*GetDiscountCodeResponse)(nil),                 // 172: reservation.edge.b.v1.GetDiscountCodeResponse
-	(*CreateDiscountCodeResponse)(nil),              // 173: reservation.edge.b.v1.CreateDiscountCodeResponse
-	(*UpdateDiscountCodeResponse)(nil),              // 174: reservation.edge.b.v1.UpdateDiscountCodeResponse
-	(*ListLedgerResponse)(nil),                      // 175: reservation.edge.b.v1.ListLedgerResponse
-	(*ListWebhookEndpointsResponse)(nil),            // 176: reservation.edge.b.v1.ListWebhookEndpointsResponse
-	(*GetWebhookEndpointResponse)(nil),              // 177: reservation.edge.b.v1.GetWebhookEndpointResponse
-	(*CreateWebhookEndpointResponse)(nil),           // 178: reservation.edge.b.v1.CreateWebhookEndpointResponse
-	(*UpdateWebhookEndpointResponse)(nil),           // 179: reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	(*DeleteWebhookEndpointResponse)(nil),           // 180: reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	(*GetWebhookSecretResponse)(nil),                // 181: reservation.edge.b.v1.GetWebhookSecretResponse
-	(*RotateWebhookSecretResponse)(nil),             // 182: reservation.edge.b.v1.RotateWebhookSecretResponse
-	(*SendWebhookTestResponse)(nil),                 // 183: reservation.edge.b.v1.SendWebhookTestResponse
-	(*ListWebhookDeliveriesResponse)(nil),           // 184: reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	(*GetWebhookDeliveryResponse)(nil),              // 185: reservation.edge.b.v1.GetWebhookDeliveryResponse
-	(*ReplayWebhookDeliveryResponse)(nil),           // 186: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	(*ReplayWebhookDeliveriesResponse)(nil),         // 187: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	(*ListWebhookMessagesResponse)(nil),             // 188: reservation.edge.b.v1.ListWebhookMessagesResponse
-	(*ListRequestsResponse)(nil),                    // 189: reservation.edge.b.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),                      // 190: reservation.edge.b.v1.GetRequestResponse
-	(*ListPlansResponse)(nil),                       // 191: reservation.edge.b.v1.ListPlansResponse
-	(*GetPlanResponse)(nil),                         // 192: reservation.edge.b.v1.GetPlanResponse
-	(*CreatePlanResponse)(nil),                      // 193: reservation.edge.b.v1.CreatePlanResponse
-	(*UpdatePlanResponse)(nil),                      // 194: reservation.edge.b.v1.UpdatePlanResponse
-	(*ListSubscriptionsResponse)(nil),               // 195: reservation.edge.b.v1.ListSubscriptionsResponse
-	(*GetSubscriptionResponse)(nil),                 // 196: reservation.edge.b.v1.GetSubscriptionResponse
-	(*CreateSubscriptionResponse)(nil),              // 197: reservation.edge.b.v1.CreateSubscriptionResponse
-	(*ListSubscriptionPeriodsResponse)(nil),         // 198: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	(*ListAccountEntriesResponse)(nil),              // 199: reservation.edge.b.v1.ListAccountEntriesResponse
-	(*PauseSubscriptionResponse)(nil),               // 200: reservation.edge.b.v1.PauseSubscriptionResponse
-	(*ResumeSubscriptionResponse)(nil),              // 201: reservation.edge.b.v1.ResumeSubscriptionResponse
-	(*PreviewPlanChangeResponse)(nil),               // 202: reservation.edge.b.v1.PreviewPlanChangeResponse
-	(*ChangePlanResponse)(nil),                      // 203: reservation.edge.b.v1.ChangePlanResponse
-	(*WithdrawPlanChangeResponse)(nil),              // 204: reservation.edge.b.v1.WithdrawPlanChangeResponse
-	(*PreviewSubscriptionCancellationResponse)(nil), // 205: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	(*CancelSubscriptionResponse)(nil),              // 206: reservation.edge.b.v1.CancelSubscriptionResponse
-	(*WithdrawCancellationResponse)(nil),            // 207: reservation.edge.b.v1.WithdrawCancellationResponse
-	(*RecordPaymentResponse)(nil),                   // 208: reservation.edge.b.v1.RecordPaymentResponse
-	(*RecordPaymentFailureResponse)(nil),            // 209: reservation.edge.b.v1.RecordPaymentFailureResponse
-	(*WaivePaymentResponse)(nil),                    // 210: reservation.edge.b.v1.WaivePaymentResponse
-	(*RecordRefundResponse)(nil),                    // 211: reservation.edge.b.v1.RecordRefundResponse
-	(*GetSubscriptionSettingsResponse)(nil),         // 212: reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	(*UpdateSubscriptionSettingsResponse)(nil),      // 213: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	(*ListMediaResponse)(nil),                       // 214: reservation.edge.b.v1.ListMediaResponse
-	(*GetMediaItemResponse)(nil),                    // 215: reservation.edge.b.v1.GetMediaItemResponse
-	(*CreateMediaItemResponse)(nil),                 // 216: reservation.edge.b.v1.CreateMediaItemResponse
-	(*UpdateMediaItemResponse)(nil),                 // 217: reservation.edge.b.v1.UpdateMediaItemResponse
-	(*DeleteMediaItemResponse)(nil),                 // 218: reservation.edge.b.v1.DeleteMediaItemResponse
-	(*CreateUploadResponse)(nil),                    // 219: reservation.edge.b.v1.CreateUploadResponse
-	(*GetUploadResponse)(nil),                       // 220: reservation.edge.b.v1.GetUploadResponse
-	(*CompleteUploadResponse)(nil),                  // 221: reservation.edge.b.v1.CompleteUploadResponse
-	(*CancelUploadResponse)(nil),                    // 222: reservation.edge.b.v1.CancelUploadResponse
-	(*CreatePlaybackLinkResponse)(nil),              // 223: reservation.edge.b.v1.CreatePlaybackLinkResponse
-	(*RecordProgressResponse)(nil),                  // 224: reservation.edge.b.v1.RecordProgressResponse
-	(*ListMediaCollectionsResponse)(nil),            // 225: reservation.edge.b.v1.ListMediaCollectionsResponse
-	(*GetMediaCollectionResponse)(nil),              // 226: reservation.edge.b.v1.GetMediaCollectionResponse
-	(*CreateMediaCollectionResponse)(nil),           // 227: reservation.edge.b.v1.CreateMediaCollectionResponse
-	(*UpdateMediaCollectionResponse)(nil),           // 228: reservation.edge.b.v1.UpdateMediaCollectionResponse
-	(*DeleteMediaCollectionResponse)(nil),           // 229: reservation.edge.b.v1.DeleteMediaCollectionResponse
-	(*ListMediaEntitlementsResponse)(nil),           // 230: reservation.edge.b.v1.ListMediaEntitlementsResponse
-	(*GetMediaEntitlementResponse)(nil),             // 231: reservation.edge.b.v1.GetMediaEntitlementResponse
-	(*CreateMediaEntitlementResponse)(nil),          // 232: reservation.edge.b.v1.CreateMediaEntitlementResponse
-	(*DeleteMediaEntitlementResponse)(nil),          // 233: reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	(*ListCustomerMediaResponse)(nil),               // 234: reservation.edge.b.v1.ListCustomerMediaResponse
-	(*GetCustomerMediaResponse)(nil),                // 235: reservation.edge.b.v1.GetCustomerMediaResponse
-	(*GetTestClockResponse)(nil),                    // 236: reservation.edge.b.v1.GetTestClockResponse
-	(*AdvanceTestClockResponse)(nil),                // 237: reservation.edge.b.v1.AdvanceTestClockResponse
-	(*ResetTestDataResponse)(nil),                   // 238: reservation.edge.b.v1.ResetTestDataResponse
+	(*ListStaffRequest)(nil),                        // 136: reservation.edge.b.v1.ListStaffRequest
+	(*GetStaffMemberRequest)(nil),                   // 137: reservation.edge.b.v1.GetStaffMemberRequest
+	(*CreateStaffMemberRequest)(nil),                // 138: reservation.edge.b.v1.CreateStaffMemberRequest
+	(*UpdateStaffMemberRequest)(nil),                // 139: reservation.edge.b.v1.UpdateStaffMemberRequest
+	(*GetWorkingHoursRequest)(nil),                  // 140: reservation.edge.b.v1.GetWorkingHoursRequest
+	(*UpdateWorkingHoursRequest)(nil),               // 141: reservation.edge.b.v1.UpdateWorkingHoursRequest
+	(*ListTimeOffRequest)(nil),                      // 142: reservation.edge.b.v1.ListTimeOffRequest
+	(*CreateTimeOffRequest)(nil),                    // 143: reservation.edge.b.v1.CreateTimeOffRequest
+	(*DeleteTimeOffRequest)(nil),                    // 144: reservation.edge.b.v1.DeleteTimeOffRequest
+	(*ListHolidaysRequest)(nil),                     // 145: reservation.edge.b.v1.ListHolidaysRequest
+	(*CreateHolidayRequest)(nil),                    // 146: reservation.edge.b.v1.CreateHolidayRequest
+	(*DeleteHolidayRequest)(nil),                    // 147: reservation.edge.b.v1.DeleteHolidayRequest
+	(*ListRoomsRequest)(nil),                        // 148: reservation.edge.b.v1.ListRoomsRequest
+	(*GetRoomRequest)(nil),                          // 149: reservation.edge.b.v1.GetRoomRequest
+	(*CreateRoomRequest)(nil),                       // 150: reservation.edge.b.v1.CreateRoomRequest
+	(*UpdateRoomRequest)(nil),                       // 151: reservation.edge.b.v1.UpdateRoomRequest
+	(*ListAppointmentTypesRequest)(nil),             // 152: reservation.edge.b.v1.ListAppointmentTypesRequest
+	(*GetAppointmentTypeRequest)(nil),               // 153: reservation.edge.b.v1.GetAppointmentTypeRequest
+	(*CreateAppointmentTypeRequest)(nil),            // 154: reservation.edge.b.v1.CreateAppointmentTypeRequest
+	(*UpdateAppointmentTypeRequest)(nil),            // 155: reservation.edge.b.v1.UpdateAppointmentTypeRequest
+	(*FindSlotsRequest)(nil),                        // 156: reservation.edge.b.v1.FindSlotsRequest
+	(*ListAppointmentsRequest)(nil),                 // 157: reservation.edge.b.v1.ListAppointmentsRequest
+	(*GetAppointmentRequest)(nil),                   // 158: reservation.edge.b.v1.GetAppointmentRequest
+	(*CreateAppointmentRequest)(nil),                // 159: reservation.edge.b.v1.CreateAppointmentRequest
+	(*MoveAppointmentRequest)(nil),                  // 160: reservation.edge.b.v1.MoveAppointmentRequest
+	(*CancelAppointmentRequest)(nil),                // 161: reservation.edge.b.v1.CancelAppointmentRequest
+	(*CreateAppointmentHoldRequest)(nil),            // 162: reservation.edge.b.v1.CreateAppointmentHoldRequest
+	(*ListAssignmentsRequest)(nil),                  // 163: reservation.edge.b.v1.ListAssignmentsRequest
+	(*GetTestClockRequest)(nil),                     // 164: reservation.edge.b.v1.GetTestClockRequest
+	(*AdvanceTestClockRequest)(nil),                 // 165: reservation.edge.b.v1.AdvanceTestClockRequest
+	(*ResetTestDataRequest)(nil),                    // 166: reservation.edge.b.v1.ResetTestDataRequest
+	(*ListEventsResponse)(nil),                      // 167: reservation.edge.b.v1.ListEventsResponse
+	(*GetEventResponse)(nil),                        // 168: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventResponse)(nil),                     // 169: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventResponse)(nil),                     // 170: reservation.edge.b.v1.UpdateEventResponse
+	(*DeleteEventResponse)(nil),                     // 171: reservation.edge.b.v1.DeleteEventResponse
+	(*ListRegistrationsResponse)(nil),               // 172: reservation.edge.b.v1.ListRegistrationsResponse
+	(*CreateRegistrationResponse)(nil),              // 173: reservation.edge.b.v1.CreateRegistrationResponse
+	(*GetRegistrationResponse)(nil),                 // 174: reservation.edge.b.v1.GetRegistrationResponse
+	(*DeleteRegistrationResponse)(nil),              // 175: reservation.edge.b.v1.DeleteRegistrationResponse
+	(*AddEventDateResponse)(nil),                    // 176: reservation.edge.b.v1.AddEventDateResponse
+	(*ListEventDatesResponse)(nil),                  // 177: reservation.edge.b.v1.ListEventDatesResponse
+	(*GetEventDateResponse)(nil),                    // 178: reservation.edge.b.v1.GetEventDateResponse
+	(*UpdateEventDateResponse)(nil),                 // 179: reservation.edge.b.v1.UpdateEventDateResponse
+	(*CancelEventDateResponse)(nil),                 // 180: reservation.edge.b.v1.CancelEventDateResponse
+	(*JoinWaitlistResponse)(nil),                    // 181: reservation.edge.b.v1.JoinWaitlistResponse
+	(*ListAllRegistrationsResponse)(nil),            // 182: reservation.edge.b.v1.ListAllRegistrationsResponse
+	(*GetAnyRegistrationResponse)(nil),              // 183: reservation.edge.b.v1.GetAnyRegistrationResponse
+	(*CancelRegistrationResponse)(nil),              // 184: reservation.edge.b.v1.CancelRegistrationResponse
+	(*PreviewCancellationResponse)(nil),             // 185: reservation.edge.b.v1.PreviewCancellationResponse
+	(*RefundRegistrationResponse)(nil),              // 186: reservation.edge.b.v1.RefundRegistrationResponse
+	(*RecordAttendanceResponse)(nil),                // 187: reservation.edge.b.v1.RecordAttendanceResponse
+	(*ListTransactionsResponse)(nil),                // 188: reservation.edge.b.v1.ListTransactionsResponse
+	(*CreateTransactionResponse)(nil),               // 189: reservation.edge.b.v1.CreateTransactionResponse
+	(*GetTransactionResponse)(nil),                  // 190: reservation.edge.b.v1.GetTransactionResponse
+	(*CreateHoldResponse)(nil),                      // 191: reservation.edge.b.v1.CreateHoldResponse
+	(*GetHoldResponse)(nil),                         // 192: reservation.edge.b.v1.GetHoldResponse
+	(*ConfirmHoldResponse)(nil),                     // 193: reservation.edge.b.v1.ConfirmHoldResponse
+	(*DeleteHoldResponse)(nil),                      // 194: reservation.edge.b.v1.DeleteHoldResponse
+	(*ListWaitlistEntriesResponse)(nil),             // 195: reservation.edge.b.v1.ListWaitlistEntriesResponse
+	(*GetWaitlistEntryResponse)(nil),                // 196: reservation.edge.b.v1.GetWaitlistEntryResponse
+	(*AcceptOfferResponse)(nil),                     // 197: reservation.edge.b.v1.AcceptOfferResponse
+	(*DeleteWaitlistEntryResponse)(nil),             // 198: reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	(*ListDiscountCodesResponse)(nil),               // 199: reservation.edge.b.v1.ListDiscountCodesResponse
+	(*GetDiscountCodeResponse)(nil),                 // 200: reservation.edge.b.v1.GetDiscountCodeResponse
+	(*CreateDiscountCodeResponse)(nil),              // 201: reservation.edge.b.v1.CreateDiscountCodeResponse
+	(*UpdateDiscountCodeResponse)(nil),              // 202: reservation.edge.b.v1.UpdateDiscountCodeResponse
+	(*ListLedgerResponse)(nil),                      // 203: reservation.edge.b.v1.ListLedgerResponse
+	(*ListWebhookEndpointsResponse)(nil),            // 204: reservation.edge.b.v1.ListWebhookEndpointsResponse
+	(*GetWebhookEndpointResponse)(nil),              // 205: reservation.edge.b.v1.GetWebhookEndpointResponse
+	(*CreateWebhookEndpointResponse)(nil),           // 206: reservation.edge.b.v1.CreateWebhookEndpointResponse
+	(*UpdateWebhookEndpointResponse)(nil),           // 207: reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	(*DeleteWebhookEndpointResponse)(nil),           // 208: reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	(*GetWebhookSecretResponse)(nil),                // 209: reservation.edge.b.v1.GetWebhookSecretResponse
+	(*RotateWebhookSecretResponse)(nil),             // 210: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*SendWebhookTestResponse)(nil),                 // 211: reservation.edge.b.v1.SendWebhookTestResponse
+	(*ListWebhookDeliveriesResponse)(nil),           // 212: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryResponse)(nil),              // 213: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryResponse)(nil),           // 214: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*ReplayWebhookDeliveriesResponse)(nil),         // 215: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesResponse)(nil),             // 216: reservation.edge.b.v1.ListWebhookMessagesResponse
+	(*ListRequestsResponse)(nil),                    // 217: reservation.edge.b.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),                      // 218: reservation.edge.b.v1.GetRequestResponse
+	(*ListPlansResponse)(nil),                       // 219: reservation.edge.b.v1.ListPlansResponse
+	(*GetPlanResponse)(nil),                         // 220: reservation.edge.b.v1.GetPlanResponse
+	(*CreatePlanResponse)(nil),                      // 221: reservation.edge.b.v1.CreatePlanResponse
+	(*UpdatePlanResponse)(nil),                      // 222: reservation.edge.b.v1.UpdatePlanResponse
+	(*ListSubscriptionsResponse)(nil),               // 223: reservation.edge.b.v1.ListSubscriptionsResponse
+	(*GetSubscriptionResponse)(nil),                 // 224: reservation.edge.b.v1.GetSubscriptionResponse
+	(*CreateSubscriptionResponse)(nil),              // 225: reservation.edge.b.v1.CreateSubscriptionResponse
+	(*ListSubscriptionPeriodsResponse)(nil),         // 226: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	(*ListAccountEntriesResponse)(nil),              // 227: reservation.edge.b.v1.ListAccountEntriesResponse
+	(*PauseSubscriptionResponse)(nil),               // 228: reservation.edge.b.v1.PauseSubscriptionResponse
+	(*ResumeSubscriptionResponse)(nil),              // 229: reservation.edge.b.v1.ResumeSubscriptionResponse
+	(*PreviewPlanChangeResponse)(nil),               // 230: reservation.edge.b.v1.PreviewPlanChangeResponse
+	(*ChangePlanResponse)(nil),                      // 231: reservation.edge.b.v1.ChangePlanResponse
+	(*WithdrawPlanChangeResponse)(nil),              // 232: reservation.edge.b.v1.WithdrawPlanChangeResponse
+	(*PreviewSubscriptionCancellationResponse)(nil), // 233: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	(*CancelSubscriptionResponse)(nil),              // 234: reservation.edge.b.v1.CancelSubscriptionResponse
+	(*WithdrawCancellationResponse)(nil),            // 235: reservation.edge.b.v1.WithdrawCancellationResponse
+	(*RecordPaymentResponse)(nil),                   // 236: reservation.edge.b.v1.RecordPaymentResponse
+	(*RecordPaymentFailureResponse)(nil),            // 237: reservation.edge.b.v1.RecordPaymentFailureResponse
+	(*WaivePaymentResponse)(nil),                    // 238: reservation.edge.b.v1.WaivePaymentResponse
+	(*RecordRefundResponse)(nil),                    // 239: reservation.edge.b.v1.RecordRefundResponse
+	(*GetSubscriptionSettingsResponse)(nil),         // 240: reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	(*UpdateSubscriptionSettingsResponse)(nil),      // 241: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	(*ListMediaResponse)(nil),                       // 242: reservation.edge.b.v1.ListMediaResponse
+	(*GetMediaItemResponse)(nil),                    // 243: reservation.edge.b.v1.GetMediaItemResponse
+	(*CreateMediaItemResponse)(nil),                 // 244: reservation.edge.b.v1.CreateMediaItemResponse
+	(*UpdateMediaItemResponse)(nil),                 // 245: reservation.edge.b.v1.UpdateMediaItemResponse
+	(*DeleteMediaItemResponse)(nil),                 // 246: reservation.edge.b.v1.DeleteMediaItemResponse
+	(*CreateUploadResponse)(nil),                    // 247: reservation.edge.b.v1.CreateUploadResponse
+	(*GetUploadResponse)(nil),                       // 248: reservation.edge.b.v1.GetUploadResponse
+	(*CompleteUploadResponse)(nil),                  // 249: reservation.edge.b.v1.CompleteUploadResponse
+	(*CancelUploadResponse)(nil),                    // 250: reservation.edge.b.v1.CancelUploadResponse
+	(*CreatePlaybackLinkResponse)(nil),              // 251: reservation.edge.b.v1.CreatePlaybackLinkResponse
+	(*RecordProgressResponse)(nil),                  // 252: reservation.edge.b.v1.RecordProgressResponse
+	(*ListMediaCollectionsResponse)(nil),            // 253: reservation.edge.b.v1.ListMediaCollectionsResponse
+	(*GetMediaCollectionResponse)(nil),              // 254: reservation.edge.b.v1.GetMediaCollectionResponse
+	(*CreateMediaCollectionResponse)(nil),           // 255: reservation.edge.b.v1.CreateMediaCollectionResponse
+	(*UpdateMediaCollectionResponse)(nil),           // 256: reservation.edge.b.v1.UpdateMediaCollectionResponse
+	(*DeleteMediaCollectionResponse)(nil),           // 257: reservation.edge.b.v1.DeleteMediaCollectionResponse
+	(*ListMediaEntitlementsResponse)(nil),           // 258: reservation.edge.b.v1.ListMediaEntitlementsResponse
+	(*GetMediaEntitlementResponse)(nil),             // 259: reservation.edge.b.v1.GetMediaEntitlementResponse
+	(*CreateMediaEntitlementResponse)(nil),          // 260: reservation.edge.b.v1.CreateMediaEntitlementResponse
+	(*DeleteMediaEntitlementResponse)(nil),          // 261: reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	(*ListCustomerMediaResponse)(nil),               // 262: reservation.edge.b.v1.ListCustomerMediaResponse
+	(*GetCustomerMediaResponse)(nil),                // 263: reservation.edge.b.v1.GetCustomerMediaResponse
+	(*ListStaffResponse)(nil),                       // 264: reservation.edge.b.v1.ListStaffResponse
+	(*GetStaffMemberResponse)(nil),                  // 265: reservation.edge.b.v1.GetStaffMemberResponse
+	(*CreateStaffMemberResponse)(nil),               // 266: reservation.edge.b.v1.CreateStaffMemberResponse
+	(*UpdateStaffMemberResponse)(nil),               // 267: reservation.edge.b.v1.UpdateStaffMemberResponse
+	(*GetWorkingHoursResponse)(nil),                 // 268: reservation.edge.b.v1.GetWorkingHoursResponse
+	(*UpdateWorkingHoursResponse)(nil),              // 269: reservation.edge.b.v1.UpdateWorkingHoursResponse
+	(*ListTimeOffResponse)(nil),                     // 270: reservation.edge.b.v1.ListTimeOffResponse
+	(*CreateTimeOffResponse)(nil),                   // 271: reservation.edge.b.v1.CreateTimeOffResponse
+	(*DeleteTimeOffResponse)(nil),                   // 272: reservation.edge.b.v1.DeleteTimeOffResponse
+	(*ListHolidaysResponse)(nil),                    // 273: reservation.edge.b.v1.ListHolidaysResponse
+	(*CreateHolidayResponse)(nil),                   // 274: reservation.edge.b.v1.CreateHolidayResponse
+	(*DeleteHolidayResponse)(nil),                   // 275: reservation.edge.b.v1.DeleteHolidayResponse
+	(*ListRoomsResponse)(nil),                       // 276: reservation.edge.b.v1.ListRoomsResponse
+	(*GetRoomResponse)(nil),                         // 277: reservation.edge.b.v1.GetRoomResponse
+	(*CreateRoomResponse)(nil),                      // 278: reservation.edge.b.v1.CreateRoomResponse
+	(*UpdateRoomResponse)(nil),                      // 279: reservation.edge.b.v1.UpdateRoomResponse
+	(*ListAppointmentTypesResponse)(nil),            // 280: reservation.edge.b.v1.ListAppointmentTypesResponse
+	(*GetAppointmentTypeResponse)(nil),              // 281: reservation.edge.b.v1.GetAppointmentTypeResponse
+	(*CreateAppointmentTypeResponse)(nil),           // 282: reservation.edge.b.v1.CreateAppointmentTypeResponse
+	(*UpdateAppointmentTypeResponse)(nil),           // 283: reservation.edge.b.v1.UpdateAppointmentTypeResponse
+	(*FindSlotsResponse)(nil),                       // 284: reservation.edge.b.v1.FindSlotsResponse
+	(*ListAppointmentsResponse)(nil),                // 285: reservation.edge.b.v1.ListAppointmentsResponse
+	(*GetAppointmentResponse)(nil),                  // 286: reservation.edge.b.v1.GetAppointmentResponse
+	(*CreateAppointmentResponse)(nil),               // 287: reservation.edge.b.v1.CreateAppointmentResponse
+	(*MoveAppointmentResponse)(nil),                 // 288: reservation.edge.b.v1.MoveAppointmentResponse
+	(*CancelAppointmentResponse)(nil),               // 289: reservation.edge.b.v1.CancelAppointmentResponse
+	(*CreateAppointmentHoldResponse)(nil),           // 290: reservation.edge.b.v1.CreateAppointmentHoldResponse
+	(*ListAssignmentsResponse)(nil),                 // 291: reservation.edge.b.v1.ListAssignmentsResponse
+	(*GetTestClockResponse)(nil),                    // 292: reservation.edge.b.v1.GetTestClockResponse
+	(*AdvanceTestClockResponse)(nil),                // 293: reservation.edge.b.v1.AdvanceTestClockResponse
+	(*ResetTestDataResponse)(nil),                   // 294: reservation.edge.b.v1.ResetTestDataResponse
 }
 var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	2,   // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
@@ -3180,124 +3266,180 @@ var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	133, // 133: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:input_type -> reservation.edge.b.v1.DeleteMediaEntitlementRequest
 	134, // 134: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:input_type -> reservation.edge.b.v1.ListCustomerMediaRequest
 	135, // 135: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:input_type -> reservation.edge.b.v1.GetCustomerMediaRequest
-	136, // 136: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
-	137, // 137: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
-	138, // 138: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
-	5,   // 139: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
-	27,  // 140: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
-	28,  // 141: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
-	29,  // 142: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
-	10,  // 143: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
-	139, // 144: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
-	140, // 145: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
-	141, // 146: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
-	142, // 147: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
-	143, // 148: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
-	144, // 149: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
-	145, // 150: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
-	146, // 151: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
-	147, // 152: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
-	148, // 153: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
-	149, // 154: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
-	150, // 155: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
-	151, // 156: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
-	152, // 157: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
-	153, // 158: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
-	154, // 159: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
-	155, // 160: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
-	156, // 161: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
-	157, // 162: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
-	158, // 163: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
-	159, // 164: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
-	160, // 165: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
-	161, // 166: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
-	162, // 167: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
-	163, // 168: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
-	164, // 169: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
-	165, // 170: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
-	166, // 171: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
-	167, // 172: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
-	168, // 173: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
-	169, // 174: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
-	170, // 175: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	14,  // 176: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
-	30,  // 177: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
-	31,  // 178: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
-	32,  // 179: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
-	23,  // 180: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
-	33,  // 181: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
-	34,  // 182: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
-	35,  // 183: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
-	171, // 184: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
-	172, // 185: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
-	173, // 186: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
-	174, // 187: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
-	175, // 188: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
-	176, // 189: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
-	177, // 190: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
-	178, // 191: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
-	179, // 192: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	180, // 193: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	181, // 194: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
-	182, // 195: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
-	183, // 196: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
-	184, // 197: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	185, // 198: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
-	186, // 199: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	187, // 200: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	188, // 201: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
-	189, // 202: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
-	190, // 203: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
-	191, // 204: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
-	192, // 205: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
-	193, // 206: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
-	194, // 207: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
-	195, // 208: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
-	196, // 209: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
-	197, // 210: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
-	198, // 211: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	199, // 212: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
-	200, // 213: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
-	201, // 214: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
-	202, // 215: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
-	203, // 216: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
-	204, // 217: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
-	205, // 218: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	206, // 219: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
-	207, // 220: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
-	208, // 221: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
-	209, // 222: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
-	210, // 223: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
-	211, // 224: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
-	212, // 225: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	213, // 226: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	214, // 227: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
-	215, // 228: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
-	216, // 229: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
-	217, // 230: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
-	218, // 231: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
-	219, // 232: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
-	220, // 233: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
-	221, // 234: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
-	222, // 235: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
-	223, // 236: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
-	224, // 237: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
-	225, // 238: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
-	226, // 239: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
-	227, // 240: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
-	228, // 241: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
-	229, // 242: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
-	230, // 243: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
-	231, // 244: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
-	232, // 245: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
-	233, // 246: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	234, // 247: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
-	235, // 248: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
-	236, // 249: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
-	237, // 250: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
-	238, // 251: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
-	139, // [139:252] is the sub-list for method output_type
-	26,  // [26:139] is the sub-list for method input_type
+	136, // 136: reservation.edge.b.v1.InterfaceBService.ListStaff:input_type -> reservation.edge.b.v1.ListStaffRequest
+	137, // 137: reservation.edge.b.v1.InterfaceBService.GetStaffMember:input_type -> reservation.edge.b.v1.GetStaffMemberRequest
+	138, // 138: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:input_type -> reservation.edge.b.v1.CreateStaffMemberRequest
+	139, // 139: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:input_type -> reservation.edge.b.v1.UpdateStaffMemberRequest
+	140, // 140: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:input_type -> reservation.edge.b.v1.GetWorkingHoursRequest
+	141, // 141: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:input_type -> reservation.edge.b.v1.UpdateWorkingHoursRequest
+	142, // 142: reservation.edge.b.v1.InterfaceBService.ListTimeOff:input_type -> reservation.edge.b.v1.ListTimeOffRequest
+	143, // 143: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:input_type -> reservation.edge.b.v1.CreateTimeOffRequest
+	144, // 144: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:input_type -> reservation.edge.b.v1.DeleteTimeOffRequest
+	145, // 145: reservation.edge.b.v1.InterfaceBService.ListHolidays:input_type -> reservation.edge.b.v1.ListHolidaysRequest
+	146, // 146: reservation.edge.b.v1.InterfaceBService.CreateHoliday:input_type -> reservation.edge.b.v1.CreateHolidayRequest
+	147, // 147: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:input_type -> reservation.edge.b.v1.DeleteHolidayRequest
+	148, // 148: reservation.edge.b.v1.InterfaceBService.ListRooms:input_type -> reservation.edge.b.v1.ListRoomsRequest
+	149, // 149: reservation.edge.b.v1.InterfaceBService.GetRoom:input_type -> reservation.edge.b.v1.GetRoomRequest
+	150, // 150: reservation.edge.b.v1.InterfaceBService.CreateRoom:input_type -> reservation.edge.b.v1.CreateRoomRequest
+	151, // 151: reservation.edge.b.v1.InterfaceBService.UpdateRoom:input_type -> reservation.edge.b.v1.UpdateRoomRequest
+	152, // 152: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:input_type -> reservation.edge.b.v1.ListAppointmentTypesRequest
+	153, // 153: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:input_type -> reservation.edge.b.v1.GetAppointmentTypeRequest
+	154, // 154: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:input_type -> reservation.edge.b.v1.CreateAppointmentTypeRequest
+	155, // 155: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:input_type -> reservation.edge.b.v1.UpdateAppointmentTypeRequest
+	156, // 156: reservation.edge.b.v1.InterfaceBService.FindSlots:input_type -> reservation.edge.b.v1.FindSlotsRequest
+	157, // 157: reservation.edge.b.v1.InterfaceBService.ListAppointments:input_type -> reservation.edge.b.v1.ListAppointmentsRequest
+	158, // 158: reservation.edge.b.v1.InterfaceBService.GetAppointment:input_type -> reservation.edge.b.v1.GetAppointmentRequest
+	159, // 159: reservation.edge.b.v1.InterfaceBService.CreateAppointment:input_type -> reservation.edge.b.v1.CreateAppointmentRequest
+	160, // 160: reservation.edge.b.v1.InterfaceBService.MoveAppointment:input_type -> reservation.edge.b.v1.MoveAppointmentRequest
+	161, // 161: reservation.edge.b.v1.InterfaceBService.CancelAppointment:input_type -> reservation.edge.b.v1.CancelAppointmentRequest
+	162, // 162: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:input_type -> reservation.edge.b.v1.CreateAppointmentHoldRequest
+	163, // 163: reservation.edge.b.v1.InterfaceBService.ListAssignments:input_type -> reservation.edge.b.v1.ListAssignmentsRequest
+	164, // 164: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
+	165, // 165: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
+	166, // 166: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
+	5,   // 167: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
+	27,  // 168: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
+	28,  // 169: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
+	29,  // 170: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
+	10,  // 171: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
+	167, // 172: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
+	168, // 173: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
+	169, // 174: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
+	170, // 175: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
+	171, // 176: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
+	172, // 177: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
+	173, // 178: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
+	174, // 179: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
+	175, // 180: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
+	176, // 181: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
+	177, // 182: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
+	178, // 183: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
+	179, // 184: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
+	180, // 185: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
+	181, // 186: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
+	182, // 187: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
+	183, // 188: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
+	184, // 189: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
+	185, // 190: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
+	186, // 191: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
+	187, // 192: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
+	188, // 193: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
+	189, // 194: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
+	190, // 195: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
+	191, // 196: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
+	192, // 197: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
+	193, // 198: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
+	194, // 199: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
+	195, // 200: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
+	196, // 201: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
+	197, // 202: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
+	198, // 203: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	14,  // 204: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
+	30,  // 205: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
+	31,  // 206: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
+	32,  // 207: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
+	23,  // 208: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
+	33,  // 209: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
+	34,  // 210: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
+	35,  // 211: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
+	199, // 212: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
+	200, // 213: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
+	201, // 214: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
+	202, // 215: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
+	203, // 216: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
+	204, // 217: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
+	205, // 218: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
+	206, // 219: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
+	207, // 220: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	208, // 221: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	209, // 222: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
+	210, // 223: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
+	211, // 224: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
+	212, // 225: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	213, // 226: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
+	214, // 227: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	215, // 228: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	216, // 229: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
+	217, // 230: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
+	218, // 231: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
+	219, // 232: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
+	220, // 233: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
+	221, // 234: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
+	222, // 235: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
+	223, // 236: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
+	224, // 237: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
+	225, // 238: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
+	226, // 239: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	227, // 240: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
+	228, // 241: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
+	229, // 242: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
+	230, // 243: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
+	231, // 244: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
+	232, // 245: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
+	233, // 246: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	234, // 247: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
+	235, // 248: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
+	236, // 249: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
+	237, // 250: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
+	238, // 251: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
+	239, // 252: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
+	240, // 253: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	241, // 254: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	242, // 255: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
+	243, // 256: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
+	244, // 257: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
+	245, // 258: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
+	246, // 259: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
+	247, // 260: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
+	248, // 261: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
+	249, // 262: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
+	250, // 263: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
+	251, // 264: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
+	252, // 265: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
+	253, // 266: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
+	254, // 267: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
+	255, // 268: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
+	256, // 269: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
+	257, // 270: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
+	258, // 271: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
+	259, // 272: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
+	260, // 273: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
+	261, // 274: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	262, // 275: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
+	263, // 276: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
+	264, // 277: reservation.edge.b.v1.InterfaceBService.ListStaff:output_type -> reservation.edge.b.v1.ListStaffResponse
+	265, // 278: reservation.edge.b.v1.InterfaceBService.GetStaffMember:output_type -> reservation.edge.b.v1.GetStaffMemberResponse
+	266, // 279: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:output_type -> reservation.edge.b.v1.CreateStaffMemberResponse
+	267, // 280: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:output_type -> reservation.edge.b.v1.UpdateStaffMemberResponse
+	268, // 281: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:output_type -> reservation.edge.b.v1.GetWorkingHoursResponse
+	269, // 282: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:output_type -> reservation.edge.b.v1.UpdateWorkingHoursResponse
+	270, // 283: reservation.edge.b.v1.InterfaceBService.ListTimeOff:output_type -> reservation.edge.b.v1.ListTimeOffResponse
+	271, // 284: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:output_type -> reservation.edge.b.v1.CreateTimeOffResponse
+	272, // 285: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:output_type -> reservation.edge.b.v1.DeleteTimeOffResponse
+	273, // 286: reservation.edge.b.v1.InterfaceBService.ListHolidays:output_type -> reservation.edge.b.v1.ListHolidaysResponse
+	274, // 287: reservation.edge.b.v1.InterfaceBService.CreateHoliday:output_type -> reservation.edge.b.v1.CreateHolidayResponse
+	275, // 288: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:output_type -> reservation.edge.b.v1.DeleteHolidayResponse
+	276, // 289: reservation.edge.b.v1.InterfaceBService.ListRooms:output_type -> reservation.edge.b.v1.ListRoomsResponse
+	277, // 290: reservation.edge.b.v1.InterfaceBService.GetRoom:output_type -> reservation.edge.b.v1.GetRoomResponse
+	278, // 291: reservation.edge.b.v1.InterfaceBService.CreateRoom:output_type -> reservation.edge.b.v1.CreateRoomResponse
+	279, // 292: reservation.edge.b.v1.InterfaceBService.UpdateRoom:output_type -> reservation.edge.b.v1.UpdateRoomResponse
+	280, // 293: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:output_type -> reservation.edge.b.v1.ListAppointmentTypesResponse
+	281, // 294: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:output_type -> reservation.edge.b.v1.GetAppointmentTypeResponse
+	282, // 295: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:output_type -> reservation.edge.b.v1.CreateAppointmentTypeResponse
+	283, // 296: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:output_type -> reservation.edge.b.v1.UpdateAppointmentTypeResponse
+	284, // 297: reservation.edge.b.v1.InterfaceBService.FindSlots:output_type -> reservation.edge.b.v1.FindSlotsResponse
+	285, // 298: reservation.edge.b.v1.InterfaceBService.ListAppointments:output_type -> reservation.edge.b.v1.ListAppointmentsResponse
+	286, // 299: reservation.edge.b.v1.InterfaceBService.GetAppointment:output_type -> reservation.edge.b.v1.GetAppointmentResponse
+	287, // 300: reservation.edge.b.v1.InterfaceBService.CreateAppointment:output_type -> reservation.edge.b.v1.CreateAppointmentResponse
+	288, // 301: reservation.edge.b.v1.InterfaceBService.MoveAppointment:output_type -> reservation.edge.b.v1.MoveAppointmentResponse
+	289, // 302: reservation.edge.b.v1.InterfaceBService.CancelAppointment:output_type -> reservation.edge.b.v1.CancelAppointmentResponse
+	290, // 303: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:output_type -> reservation.edge.b.v1.CreateAppointmentHoldResponse
+	291, // 304: reservation.edge.b.v1.InterfaceBService.ListAssignments:output_type -> reservation.edge.b.v1.ListAssignmentsResponse
+	292, // 305: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
+	293, // 306: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
+	294, // 307: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
+	167, // [167:308] is the sub-list for method output_type
+	26,  // [26:167] is the sub-list for method input_type
 	26,  // [26:26] is the sub-list for extension type_name
 	26,  // [26:26] is the sub-list for extension extendee
 	0,   // [0:26] is the sub-list for field type_name
@@ -3308,6 +3450,8 @@ func file_reservation_edge_b_v1_interface_b_proto_init() {
 	if File_reservation_edge_b_v1_interface_b_proto != nil {
 		return
 	}
+	file_reservation_edge_b_v1_appointment_proto_init()
+	file_reservation_edge_b_v1_appointment_type_proto_init()
 	file_reservation_edge_b_v1_discount_code_proto_init()
 	file_reservation_edge_b_v1_event_proto_init()
 	file_reservation_edge_b_v1_event_date_proto_init()
@@ -3317,6 +3461,8 @@ func file_reservation_edge_b_v1_interface_b_proto_init() {
 	file_reservation_edge_b_v1_plan_proto_init()
 	file_reservation_edge_b_v1_registration_proto_init()
 	file_reservation_edge_b_v1_request_proto_init()
+	file_reservation_edge_b_v1_room_proto_init()
+	file_reservation_edge_b_v1_staff_proto_init()
 	file_reservation_edge_b_v1_subscription_proto_init()
 	file_reservation_edge_b_v1_test_mode_proto_init()
 	file_reservation_edge_b_v1_transaction_proto_init()
