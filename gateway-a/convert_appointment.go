@@ -45,7 +45,7 @@ func appointment(a *bookingv1.Appointment) (*edgeav1.Appointment, error) {
 		PricingOption: &edgeav1.PricingOption{Id: b.GetPricingOptionId()}, Payment: paid, Attendance: resource.AttendanceName(b.GetAttendance()),
 		IsCancelled: b.GetIsCancelled(), IsRefunded: b.GetIsRefunded(), Late: b.GetLate(), Base100RefundDue: b.GetRefundDue(),
 		Base100RefundedAmount: b.GetRefundedAmount(), CreditsReturned: b.GetCreditsReturned(), CancelledAt: c.optional(b.GetCancelledAt()),
-		Sequence: a.GetSequence(), CreatedAt: c.local(a.GetCreatedAt()), UpdatedAt: c.local(a.GetUpdatedAt()),
+		CreatedAt: c.local(a.GetCreatedAt()), UpdatedAt: c.local(a.GetUpdatedAt()),
 	}
 	if s := a.GetStaff(); s != nil {
 		out.Staff = &edgeav1.AppointmentStaff{Id: s.GetId(), Name: s.GetName(), Color: s.GetColor()}

@@ -20,7 +20,7 @@ func (f *facade) ListAppointments(ctx context.Context, req *edgeav1.ListAppointm
 	var q edge.Query
 	p := newPage(&q, req.Page, req.PageSize)
 	list := &bookingv1.ListAppointmentsRequest{
-		CustomerId: req.GetId(), CustomerMustExist: true, PageSize: p.size, Offset: p.offset(), Descending: true, Statuses: appointmentStatuses(&q, req.Status),
+		CustomerId: req.GetId(), CustomerMustExist: true, PageSize: p.size, Offset: p.offset(), Order: bookingv1.AppointmentOrder_APPOINTMENT_ORDER_START_DESC, Statuses: appointmentStatuses(&q, req.Status),
 	}
 	if err := q.Err(); err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ func (f *facade) FindSlots(ctx context.Context, req *edgebv1.FindSlotsRequest) (
 	return resource.Slots(res), nil
 }
 
-// appointmentSorts returns the values of sort for appointments, which are listed by their start.
-func appointmentSorts() []string { return []string{"startsAt", "-startsAt"} }
+// appointmentSorts returns the values of sort for appointments, in the order of the service's numbers.
+func appointmentSorts() []string { return []string{"startsAt", "-startsAt", "updatedAt", "-updatedAt"} }
 
 // ListAppointments is GET /appointments.
 func (f *facade) ListAppointments(ctx context.Context, req *edgebv1.ListAppointmentsRequest) (*edgebv1.ListAppointmentsResponse, error) {
@@ -32,7 +32,7 @@ func (f *facade) ListAppointments(ctx context.Context, req *edgebv1.ListAppointm
 	p := newPage(&q, parameters{page: req.Page, perPage: req.PerPage, cursor: req.Cursor, updatedSince: req.UpdatedSince}, 0)
 	list := &bookingv1.ListAppointmentsRequest{
 		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since,
-		Descending: queryChoice[int32](&q, "sort", req.Sort, appointmentSorts()) == 2,
+		Order:      queryChoice[bookingv1.AppointmentOrder](&q, "sort", req.Sort, appointmentSorts()),
 		CustomerId: identifier(req.CustomerId), StaffId: identifier(req.StaffId), RoomId: identifier(req.RoomId), AppointmentTypeId: identifier(req.AppointmentTypeId),
 		StartsFrom: q.Instant("startsFrom", req.StartsFrom), StartsBefore: q.Instant("startsBefore", req.StartsBefore),
 	}
@@ -102,7 +102,7 @@ func (f *facade) CancelAppointment(ctx context.Context, req *edgebv1.CancelAppoi
 		return nil, err
 	}
 	if before.GetStatus() == bookingv1.AppointmentStatus_APPOINTMENT_STATUS_HELD {
-		return nil, fault.Missing("appointment")
+		return nil, fault.Refuse(reasonHoldNotConfirmed, "the slot is only held; release the hold instead")
 	}
 	res, err := f.bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{
 		BookingId: before.GetBooking().GetId(), WaivePolicy: req.GetCancellation().GetWaivePolicy(), Reason: req.GetCancellation().GetReason(),

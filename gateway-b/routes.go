@@ -169,6 +169,11 @@ func routes() []edge.Route {
 		{Method: http.MethodPost, Path: "/appointment-holds", Scope: scopes.AppointmentsWrite},
 		{Method: http.MethodGet, Path: "/assignments", Scope: scopes.AppointmentsRead, Query: []string{"startsFrom", "startsBefore", "resourceIds"}},
 
+		{Method: http.MethodGet, Path: "/calendars", Scope: scopes.CalendarsRead, Query: []string{"page", "perPage", "cursor", "staffId", "customerId"}},
+		{Method: http.MethodPost, Path: "/calendars", Scope: scopes.CalendarsWrite, Secret: true},
+		{Method: http.MethodGet, Path: "/calendars/{id}", Scope: scopes.CalendarsRead},
+		{Method: http.MethodDelete, Path: "/calendars/{id}", Scope: scopes.CalendarsWrite},
+
 		{Method: http.MethodGet, Path: "/discount-codes", Scope: scopes.DiscountsRead, Query: list()},
 		{Method: http.MethodPost, Path: "/discount-codes", Scope: scopes.DiscountsWrite},
 		{Method: http.MethodGet, Path: "/discount-codes/{id}", Scope: scopes.DiscountsRead},

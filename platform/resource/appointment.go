@@ -24,7 +24,7 @@ func Appointment(a *bookingv1.Appointment, currency string) *edgebv1.Appointment
 		EventId: b.GetEventId(), EventDateId: b.GetEventDateId(), PricingOptionId: b.GetPricingOptionId(), Payment: appointmentPayment(paymentOf(b, currency)),
 		Attendance: AttendanceName(b.GetAttendance()), Late: b.GetLate(), RefundDue: amount(b.GetRefundDue()), RefundedAmount: amount(b.GetRefundedAmount()),
 		RefundedAt: nullableTime(b.GetRefundedAt()), CreditsReturned: b.GetCreditsReturned(), CancelledAt: nullableTime(b.GetCancelledAt()),
-		CancellationReason: b.GetCancellationReason(), HeldUntil: nullableTime(a.GetHeldUntil()), Sequence: a.GetSequence(),
+		CancellationReason: b.GetCancellationReason(), HeldUntil: nullableTime(a.GetHeldUntil()),
 		CreatedAt: utc(a.GetCreatedAt()), UpdatedAt: utc(a.GetUpdatedAt()),
 	}
 	if s := a.GetStaff(); s != nil {

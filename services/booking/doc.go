@@ -127,25 +127,26 @@
 //  33. The time of an assignment is that of its date with the buffers, and it is active exactly while its
 //     date is scheduled, of an event that is not deleted, and has the person or room. A trigger keeps this
 //     in the commit that changes the date.
-//  34. An appointment has its date, its staff member, its rooms and its booking from one commit on. Its
-//     date has one space. If that space is free at the end of a commit, and no waiting customer took it,
-//     the date is cancelled in this commit.
-//  35. A move changes the slot of an appointment in one commit, which takes the new slot and frees the old
-//     one. It is refused, or the appointment has the new slot; the booking, its price and its identifiers
-//     stay.
-//  36. A slot is free if the appointment lies within a shift of a staff member who offers the type, outside
-//     holidays and time off; if with its buffers it overlaps no assignment of that person, and for each
-//     requirement a unit of a room is free throughout; and if it is on the grid, after the notice and
-//     within the horizon. BookAppointment decides by the same function as FindSlots.
+//  34. The date, the staff member, the rooms and the booking of an appointment are made in one commit. The
+//     date has one space. If a commit frees this space and no waiting customer takes it, the commit cancels
+//     the date. If the waitlist is too long for one commit, the last of its commits does.
+//  35. A move gives the booking of an appointment another date in one commit, which takes the new slot and
+//     frees the old one. The booking, its price and its identifiers stay.
+//  36. A slot is free if all of this is true: the appointment lies within a shift of a staff member who
+//     offers the type, and no holiday overlaps it. With its buffers it overlaps no time off and no
+//     assignment of that person, and for each requirement a unit of a room is free throughout. It is on
+//     the grid, after the notice and within the horizon. BookAppointment decides by the same function as FindSlots.
 //  37. Shifts, holidays and the grid are wall time in their own zones. A shift that begins before a clock
 //     change ends at its wall time after it, so it is longer or shorter. Time off is an instant to an
 //     instant.
-//  38. Among several free staff members, the one with the fewest minutes of dates in the calendar week of the
-//     start is chosen, then the fewest on its day, then the lowest identifier.
-//  39. Time off that is accepted without keep_bookings overlaps no assignment, and no assignment is made
-//     during time off afterwards.
+//  38. Among several free staff members, the one with the fewest minutes of dates that start in the calendar
+//     week of the slot is chosen, then the fewest on its day, then the lowest UUID. Held slots count, and
+//     the slot of an appointment that is being moved does not.
+//  39. Time off that is accepted without keep_bookings overlaps no assignment, buffers included. No
+//     assignment is made during time off afterwards, and no waiting customer takes a date during it.
 //  40. Every appointment that becomes visible publishes one appointment_booked, every move one
 //     appointment_moved, and every cancellation one appointment_cancelled, in the same commit.
-//  41. An entry of a calendar has one identifier for its life, and every change that a calendar shows
-//     increases its sequence. Only the secret of a calendar opens it, and only its SHA-256 is stored.
+//  41. An entry of a calendar has one identifier for its life, and every change of its time, status, staff
+//     or rooms increases its sequence. Only the secret of a calendar opens it, and only its SHA-256 is
+//     stored.
 package booking

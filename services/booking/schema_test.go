@@ -29,7 +29,7 @@ func TestConstraints(t *testing.T) {
 		{"a capacity is never less than the booked spaces (invariant 1)", "event_dates_capacity", `update event_dates set capacity = 0`},
 		{"the booked spaces of a date are never negative", "event_dates_booked", `update event_dates set booked = -1`},
 		{"a capacity is not negative", "event_dates_capacity", `update event_dates set capacity = -1, booked = 0`},
-		{"an event has only one date at a time", "event_dates_once", `insert into event_dates (company_id, id, event_id, starts_at, duration_minutes, timezone)
+		{"an event has only one date at a time", "event_dates_start", `insert into event_dates (company_id, id, event_id, starts_at, duration_minutes, timezone)
 			select company_id, gen_random_uuid(), event_id, starts_at, 60, 'UTC' from event_dates`},
 		{"a date belongs to an event", "event_dates_event", `update event_dates set event_id = gen_random_uuid()`},
 		{"an option belongs to an event", "pricing_options_event", `update pricing_options set event_id = gen_random_uuid()`},

@@ -25,7 +25,10 @@ func (s *Server) CreateEvent(ctx context.Context, req *bookingv1.CreateEventRequ
 	if err != nil {
 		return nil, err
 	}
-	made := convert.NewEvent(req, company)
+	made, err := convert.NewEvent(req, company)
+	if err != nil {
+		return nil, err
+	}
 	if err := made.Check(company.Currency); err != nil {
 		return nil, err
 	}
@@ -33,7 +36,11 @@ func (s *Server) CreateEvent(ctx context.Context, req *bookingv1.CreateEventRequ
 	resp := &bookingv1.CreateEventResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		s.name(e, pg.Instant(s.clock(company)))
-		if err := s.store.InsertEvent(ctx, tx, company.ID, e); err != nil {
+		staffing := e.StaffNew()
+		if err := s.place(ctx, tx, company.ID, staffing); err != nil {
+			return err
+		}
+		if err := s.store.InsertEvent(ctx, tx, company.ID, e, staffing); err != nil {
 			return err
 		}
 		resp.Event = convert.Event(e.Summarized(e.CreatedAt))
@@ -81,6 +88,7 @@ func (s *Server) GetEvent(ctx context.Context, req *bookingv1.GetEventRequest) (
 	if err != nil {
 		return nil, err
 	}
+	hideStaff(ctx, e)
 	return &bookingv1.GetEventResponse{Event: convert.Event(e)}, nil
 }
 
@@ -104,6 +112,7 @@ func (s *Server) ListEvents(ctx context.Context, req *bookingv1.ListEventsReques
 		resp.NextPageToken = q.Next(&events[len(events)-1]).Token()
 	}
 	for i := range events {
+		hideStaff(ctx, &events[i])
 		resp.Events = append(resp.Events, convert.Event(&events[i]))
 	}
 	return resp, nil
@@ -188,6 +197,14 @@ func maxDates(r interface{ GetMaxDates() int32 }) (int, error) {
 	return int(r.GetMaxDates()), nil
 }
 
+// editable passes on a locked event, unless an appointment type owns it.
+func editable(e *model.Event, err error) (*model.Event, error) {
+	if err != nil {
+		return nil, err
+	}
+	return e, e.Editable()
+}
+
 // DeleteEvent implements EventService.
 func (s *Server) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequest) (*bookingv1.DeleteEventResponse, error) {
 	company, err := s.companies.Claimed(ctx)
@@ -200,7 +217,7 @@ func (s *Server) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequ
 	}
 	resp := &bookingv1.DeleteEventResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.LockEventAndDates(ctx, tx, company.ID, which)
+		e, err := editable(s.store.LockEventAndDates(ctx, tx, company.ID, which))
 		if err != nil {
 			return err
 		}
@@ -234,7 +251,7 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 	}
 	resp := &bookingv1.CancelEventResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.LockEventAndDates(ctx, tx, company.ID, which)
+		e, err := editable(s.store.LockEventAndDates(ctx, tx, company.ID, which))
 		if err != nil {
 			return err
 		}

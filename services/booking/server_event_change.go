@@ -35,7 +35,7 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 		if change.TouchesDates() {
 			lock = s.store.LockEventAndDates
 		}
-		e, err := lock(ctx, tx, company.ID, which)
+		e, err := editable(lock(ctx, tx, company.ID, which))
 		if err != nil {
 			return err
 		}
@@ -76,6 +76,10 @@ func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company tenancy.Compa
 			p.ChangedDates[i].Date.Timezone = e.Timezone
 		}
 	}
+	p.Staffing = p.Staff(before, now)
+	if err := s.place(ctx, tx, company.ID, p.Staffing); err != nil {
+		return err
+	}
 	if err := s.store.SaveEvent(ctx, tx, company.ID, p); err != nil {
 		return err
 	}
@@ -102,11 +106,11 @@ func (s *Server) eventsOf(ctx context.Context, tx *pg.Tx, company id.Company, p 
 	if p.EventChanged {
 		events = append(events, eventUpdated(steps.Fields, now))
 	}
-	waiting, err := s.store.Waiting(ctx, tx, company, p.Changed()...)
+	waiting, err := s.store.Waiting(ctx, tx, company, p.Announced()...)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range dateSteps(steps.Dates, p.Changed(), waiting, now) {
+	for _, d := range dateSteps(steps.Dates, p.Announced(), waiting, now) {
 		events = append(events, d.updated(now))
 	}
 	if len(p.AddedDates) > 0 {
@@ -134,7 +138,7 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 	}
 	resp := &bookingv1.AddEventDatesResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.LockEvent(ctx, tx, company.ID, which)
+		e, err := editable(s.store.LockEvent(ctx, tx, company.ID, which))
 		if err != nil {
 			return err
 		}

@@ -109,6 +109,9 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 	resp := &bookingv1.UpdateEventDateResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		e, waiting, err := s.lockDate(ctx, tx, company.ID, change.ID, req.ExpectedVersion)
+		if err == nil {
+			err = e.Editable()
+		}
 		if err != nil {
 			return err
 		}
@@ -117,7 +120,11 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 		if err != nil {
 			return err
 		}
-		if done.Changed {
+		staffing := change.Staff(before, e)
+		if err := s.place(ctx, tx, company.ID, staffing); err != nil {
+			return err
+		}
+		if done = done.Staffed(e, staffing); done.Changed {
 			e.Raise(now)
 		}
 		d := dateSteps(model.EventStep{Before: before, After: e}, []id.EventDate{change.ID}, waiting, now)[0]
@@ -125,7 +132,7 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 		if !done.Changed {
 			return nil
 		}
-		if err := s.store.SaveDate(ctx, tx, company.ID, e, done); err != nil {
+		if err := s.store.SaveDate(ctx, tx, company.ID, e, done, staffing); err != nil {
 			return err
 		}
 		if err := s.append(ctx, tx, company, e.UpdatedAt, d.updated(now)); err != nil {
@@ -163,6 +170,11 @@ func (s *Server) CancelEventDate(ctx context.Context, req *bookingv1.CancelEvent
 		if err != nil {
 			return err
 		}
+		assigned, err := s.store.Assignments(ctx, tx, company.ID, []id.EventDate{which})
+		if err != nil {
+			return err
+		}
+		e.Dates[0].Assigned = assigned[which]
 		now, before, d := s.clock(company), e.Clone(), &e.Dates[0]
 		resp.Changed = d.Status != model.DateCancelled
 		if resp.Changed {

@@ -20,18 +20,26 @@ func (s *Server) VerifyBookings(_ *bookingv1.VerifyBookingsRequest, out grpc.Ser
 		return err
 	}
 	v := verification{out: out}
+	now := s.clock(company)
 	for _, of := range []struct {
 		statement store.Verification
 		what      string
 		name      func(id.UUID) string
+		args      []any
 	}{
-		{store.VerifyDates, "event_date.booked", privacy.Named[id.EventDate]},
-		{store.VerifyCodes, "discount_code.uses", privacy.Named[id.DiscountCode]},
-		{store.VerifyRefunds, "booking.refunded_amount", privacy.Named[id.Booking]},
-		{store.VerifyRefundsDue, "booking.refund_due", privacy.Named[id.Booking]},
-		{store.VerifyWaitlist, "waitlist_entry.spaces", privacy.Named[id.WaitlistEntry]},
+		{store.VerifyDates, "event_date.booked", privacy.Named[id.EventDate], nil},
+		{store.VerifyCodes, "discount_code.uses", privacy.Named[id.DiscountCode], nil},
+		{store.VerifyRefunds, "booking.refunded_amount", privacy.Named[id.Booking], nil},
+		{store.VerifyRefundsDue, "booking.refund_due", privacy.Named[id.Booking], nil},
+		{store.VerifyWaitlist, "waitlist_entry.spaces", privacy.Named[id.WaitlistEntry], nil},
+		{store.VerifyStaffOverlaps, "staff.overlaps", privacy.Named[id.StaffMember], nil},
+		{store.VerifyRoomOverlaps, "room.overlaps", privacy.Named[id.Room], nil},
+		{store.VerifyAssignedTimes, "assignment.time", privacy.Named[id.EventDate], nil},
+		{store.VerifyAssigned, "assignment.active", privacy.Named[id.EventDate], []any{now}},
+		{store.VerifyUnits, "room.unit", privacy.Named[id.Room], []any{now}},
+		{store.VerifySlots, "appointment.slot", privacy.Named[id.EventDate], []any{now}},
 	} {
-		err := s.store.VerifiedCounts(ctx, company.ID, of.statement, func(c store.CheckedCount) error { return v.check(of.what, of.name(c.ID), c) })
+		err := s.store.VerifiedCounts(ctx, company.ID, of.statement, of.args, func(c store.CheckedCount) error { return v.check(of.what, of.name(c.ID), c) })
 		if err != nil {
 			return err
 		}

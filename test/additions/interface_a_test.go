@@ -16,10 +16,11 @@ func testInterfaceA(t *testing.T, p *platform) {
 	a := c.interfaceA(t)
 	t.Run("passes", func(t *testing.T) { testPassesOfCustomer(t, c, a, ada) })
 	t.Run("notes", func(t *testing.T) { testNotes(t, c, a, ada) })
+	t.Run("appointments", func(t *testing.T) { testAppointmentsOfCustomer(t, c, a) })
 	t.Run("token", func(t *testing.T) { testToken(t, c) })
 	t.Run("a missing scope is named", func(t *testing.T) {
 		reader := c.interfaceA(t, "profile:read")
-		for at, scope := range map[string]string{"/passes": "passes:read", "/notes": "notes:read"} {
+		for at, scope := range map[string]string{"/passes": "passes:read", "/notes": "notes:read", "/appointments": "appointments:read"} {
 			has(t, reader.Read(t, 403, get, "/customer/"+ada+at, nil), object{"error.code": "INSUFFICIENT_SCOPE", "error.details.scope": scope})
 		}
 		has(t, reader.Read(t, 403, post, "/customer/"+ada+"/notes", object{"body": "x"}), object{"error.details.scope": "notes:write"})

@@ -108,7 +108,8 @@ func resources() map[string]string {
 	return map[string]string{
 		"cust": "/customers/", "evt": "/events/", "date": "/event-dates/", "reg": "/registrations/", "txn": "/transactions/", "hold": "/holds/",
 		"wait": "/waitlist-entries/", "disc": "/discount-codes/", "pass": "/passes/", "cp": "/customer-passes/", "plan": "/plans/", "sub": "/subscriptions/", "media": "/media/", "col": "/media-collections/",
-		"ent": "/media-entitlements/", "whe": "/webhook-endpoints/",
+		"ent": "/media-entitlements/", "whe": "/webhook-endpoints/", "staff": "/staff/", "room": "/rooms/", "apt": "/appointment-types/",
+		"appt": "/appointments/", "cal": "/calendars/",
 	}
 }
 

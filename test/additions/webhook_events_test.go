@@ -146,6 +146,7 @@ func testWebhookEvents(t *testing.T, p *platform) {
 	})
 	t.Run("subscription.created, payment_due, payment_recorded, updated and ended", func(t *testing.T) { testSubscriptionEvents(t, c, b) })
 	t.Run("media.published, updated, completed and deleted", func(t *testing.T) { testMediaEvents(t, c, b) })
+	t.Run("appointment.booked, moved and cancelled", func(t *testing.T) { testAppointmentEvents(t, c, b) })
 	t.Run("every message matches the schema of its event", func(t *testing.T) {
 		seen := map[string]bool{}
 		for _, message := range c.list(t, "/webhook-messages?perPage=100") {

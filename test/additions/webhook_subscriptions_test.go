@@ -36,3 +36,15 @@ func testMediaEvents(t *testing.T, c *caller, b *inbox) {
 	c.delete(t, path(id))
 	has(t, b.await(t, "media.deleted", id), object{"id": id, "status": "published"})
 }
+
+// testAppointmentEvents checks the messages about appointments.
+func testAppointmentEvents(t *testing.T, c *caller, b *inbox) {
+	kind := c.appointmentType(t, nil, c.staff(t, "Sam", nil))
+	booked := c.appointment(t, kind, c.customer(t, "Ada", "Byron"), 6, "10:00", nil)
+	id := text(booked, "id")
+	b.shows(t, b.await(t, "appointment.booked", id), nil, booked)
+	moved := c.do(t, path(id)+"/move", object{"localStart": date(6) + "T11:00:00"})
+	b.shows(t, b.await(t, "appointment.moved", id), booked, moved)
+	cancelled := c.do(t, path(id)+"/cancel", nil)
+	b.shows(t, b.await(t, "appointment.cancelled", id), moved, cancelled)
+}

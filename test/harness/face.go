@@ -66,12 +66,7 @@ const attempts = 8
 // pairs are alternating header names and values; the Content-Type "none" sends no such header.
 func (f *Face) Send(t testing.TB, want int, method, path string, body any, pairs ...string) Answer {
 	t.Helper()
-	r := Request{Method: method, Path: path, Token: f.Token, Body: bodyText(t, body), Header: http.Header{}}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		r.Header.Set(pairs[i], pairs[i+1])
-	}
-	r.Media = r.Header.Get("Content-Type")
-	r.Header.Del("Content-Type")
+	r := f.request(t, method, path, body, pairs)
 	for n := 1; ; n++ {
 		answer := f.client.Do(t, r)
 		if answer.Code == want {
@@ -87,6 +82,23 @@ func (f *Face) Send(t testing.TB, want int, method, path string, body any, pairs
 		case <-t.Context().Done():
 		}
 	}
+}
+
+func (f *Face) request(t testing.TB, method, path string, body any, pairs []string) Request {
+	t.Helper()
+	r := Request{Method: method, Path: path, Token: f.Token, Body: bodyText(t, body), Header: http.Header{}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		r.Header.Set(pairs[i], pairs[i+1])
+	}
+	r.Media = r.Header.Get("Content-Type")
+	r.Header.Del("Content-Type")
+	return r
+}
+
+// Try makes a request once and returns the answer, whatever its status.
+func (f *Face) Try(t testing.TB, method, path string, body any, pairs ...string) Answer {
+	t.Helper()
+	return f.client.Do(t, f.request(t, method, path, body, pairs))
 }
 
 func bodyText(t testing.TB, body any) string {

@@ -17,28 +17,43 @@ import (
 )
 
 // NewEvent reads an event to create and sets the defaults of omitted fields.
-func NewEvent(r *bookingv1.CreateEventRequest, company tenancy.Company) *model.NewEvent {
+func NewEvent(r *bookingv1.CreateEventRequest, company tenancy.Company) (*model.NewEvent, error) {
+	given, err := staffAndRooms("", r.GetStaffAndRooms())
+	if err != nil {
+		return nil, err
+	}
 	e := &model.NewEvent{Event: model.Event{
 		Title: strings.TrimSpace(r.GetTitle()), Description: strings.TrimSpace(r.GetDescription()),
 		Type: EventType(r.GetType()), Status: EventStatus(r.GetStatus()),
 		Timezone: r.GetTimezone(), Location: strings.TrimSpace(r.GetLocation()),
 		Policy: policyOf(r), Rules: bookingRules(r.GetBookingRules()),
 	}, Requested: NewDates(r.GetDates())}
+	if given != nil {
+		e.StaffAndRooms = *given
+	}
 	if e.Timezone == "" {
 		e.Timezone = company.Timezone
 	}
 	e.Recurrence = Recurrence(r.GetRecurrence())
 	for _, o := range r.GetPricingOptions() {
-		currency := o.GetCurrency()
-		if currency == "" {
-			currency = company.Currency
-		}
-		e.Options = append(e.Options, model.PricingOption{
-			Name: strings.TrimSpace(o.GetName()), Price: o.GetPrice(), Currency: currency,
-			Credits: o.Credits, TaxRate: o.GetTaxRateBasisPoints(), WholeCourse: o.GetWholeCourse(),
-		})
+		e.Options = append(e.Options, newOption(o, company.Currency))
 	}
-	return e
+	return e, nil
+}
+
+// newOption reads a pricing option to add. currency is the default.
+func newOption(o *bookingv1.NewPricingOption, currency string) model.PricingOption {
+	out := model.PricingOption{
+		Name: strings.TrimSpace(o.GetName()), Price: o.GetPrice(), Currency: o.GetCurrency(), TaxRate: o.GetTaxRateBasisPoints(),
+		WholeCourse: o.GetWholeCourse(),
+	}
+	if out.Currency == "" {
+		out.Currency = currency
+	}
+	if o != nil {
+		out.Credits = o.Credits
+	}
+	return out
 }
 
 // Recurrence reads a recurrence; nil if there is none.
@@ -86,9 +101,10 @@ func DateChange(at string, d *bookingv1.EventDateChange) (model.DateChange, erro
 	var err error
 	if !c.Adds {
 		if c.ID, err = id.Parse[id.EventDate](d.GetId()); err != nil {
-			err = model.MissingPart(at+"id", "event date")
+			return c, model.MissingPart(at+"id", "event date")
 		}
 	}
+	c.StaffAndRooms, err = staffAndRooms(at, d.GetStaffAndRooms())
 	return c, err
 }
 
@@ -101,6 +117,10 @@ func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 	if r.GetBookingRules() != nil {
 		rules := bookingRules(r.GetBookingRules())
 		c.Rules = &rules
+	}
+	var err error
+	if c.StaffAndRooms, err = staffAndRooms("", r.GetStaffAndRooms()); err != nil {
+		return nil, err
 	}
 	var faults check.Fields
 	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
@@ -134,20 +154,33 @@ func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 		c.FillDurations()
 	}
 	for i, o := range r.GetPricingOptions() {
-		change := model.OptionChange{
-			Adds: o.GetId() == "", Name: trimmed(o.Name), Price: o.Price, Currency: o.Currency, Credits: o.Credits,
-			NoCredits: o.GetNoCredits(), TaxRate: o.TaxRateBasisPoints, WholeCourse: o.WholeCourse,
-			Ends: o.GetEnded(),
-		}
-		if !change.Adds {
-			var err error
-			if change.ID, err = id.Parse[id.PricingOption](o.GetId()); err != nil {
-				return nil, model.MissingPart(fmt.Sprintf("pricing_options[%d].id", i), "pricing option")
-			}
+		change, err := optionChange(o, fmt.Sprintf("pricing_options[%d].id", i))
+		if err != nil {
+			return nil, err
 		}
 		c.Options = append(c.Options, change)
 	}
 	return c, c.Check()
+}
+
+// optionChange reads a change of a pricing option. at is the path of its id in the request. A change without
+// an id adds an option.
+func optionChange(o *bookingv1.PricingOptionChange, at string) (model.OptionChange, error) {
+	if o == nil {
+		o = &bookingv1.PricingOptionChange{}
+	}
+	c := model.OptionChange{
+		Adds: o.GetId() == "", Name: trimmed(o.Name), Price: o.Price, Currency: o.Currency, Credits: o.Credits,
+		NoCredits: o.GetNoCredits(), TaxRate: o.TaxRateBasisPoints, WholeCourse: o.WholeCourse,
+		Ends: o.GetEnded(),
+	}
+	var err error
+	if !c.Adds {
+		if c.ID, err = id.Parse[id.PricingOption](o.GetId()); err != nil {
+			err = model.MissingPart(at, "pricing option")
+		}
+	}
+	return c, err
 }
 
 // togetherOf reads the change of all dates together.
@@ -172,20 +205,28 @@ func Event(e *model.Event) *bookingv1.Event {
 	out := &bookingv1.Event{
 		Id: e.ID.String(), Title: e.Title, Description: e.Description, Type: valueOf[bookingv1.EventType](e.Type),
 		Status: valueOf[bookingv1.EventStatus](e.Status), Timezone: e.Timezone, Location: e.Location,
-		Dates: Dates(e.Dates), CreatedAt: timestamppb.New(e.CreatedAt), UpdatedAt: timestamppb.New(e.UpdatedAt),
+		Dates: bareDates(e.Dates), CreatedAt: timestamppb.New(e.CreatedAt), UpdatedAt: timestamppb.New(e.UpdatedAt),
 		Version: e.Version, BookingRules: bookingRulesToProto(&e.Rules), Summary: summary(e.Summary),
+		StaffAndRooms: staffAndRoomsToProto(&e.StaffAndRooms),
 	}
 	policyToProto(e.Policy, out)
+	if e.OfAppointments {
+		out.AppointmentTypeId = id.AppointmentType(e.ID).String()
+	}
 	if r := e.Recurrence; r != nil {
 		out.Recurrence = &bookingv1.Recurrence{Rule: r.Rule, LocalStart: r.Start, Exceptions: r.Exceptions}
 	}
-	for _, o := range e.Options {
-		out.PricingOptions = append(out.PricingOptions, &bookingv1.PricingOption{
-			Id: o.ID.String(), Name: o.Name, Price: o.Price, Currency: o.Currency,
-			Credits: o.Credits, TaxRateBasisPoints: o.TaxRate, WholeCourse: o.WholeCourse,
-		})
+	for i := range e.Options {
+		out.PricingOptions = append(out.PricingOptions, option(&e.Options[i]))
 	}
 	return out
+}
+
+func option(o *model.PricingOption) *bookingv1.PricingOption {
+	return &bookingv1.PricingOption{
+		Id: o.ID.String(), Name: o.Name, Price: o.Price, Currency: o.Currency,
+		Credits: o.Credits, TaxRateBasisPoints: o.TaxRate, WholeCourse: o.WholeCourse,
+	}
 }
 
 // Dates converts dates.
@@ -197,8 +238,23 @@ func Dates(dates []model.EventDate) []*bookingv1.EventDate {
 	return out
 }
 
-// Date converts a date.
+// bareDates converts dates as their event shows them, without staff and rooms.
+func bareDates(dates []model.EventDate) []*bookingv1.EventDate {
+	out := make([]*bookingv1.EventDate, len(dates))
+	for i := range dates {
+		out[i] = bareDate(&dates[i])
+	}
+	return out
+}
+
+// Date converts a date, with its staff and rooms if they were read.
 func Date(d *model.EventDate) *bookingv1.EventDate {
+	out := bareDate(d)
+	out.Staff, out.Rooms = assignedStaff(d), assignedRooms(d)
+	return out
+}
+
+func bareDate(d *model.EventDate) *bookingv1.EventDate {
 	status := bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED
 	if d.Status == model.DateCancelled {
 		status = bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED

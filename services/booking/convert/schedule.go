@@ -45,7 +45,7 @@ func summary(s *model.Summary) *bookingv1.DatesSummary {
 		EndsAt: timestamppb.New(s.EndsAt), Capacity: s.Capacity, Booked: s.Taken,
 	}
 	if s.Next != nil {
-		out.Next = Date(s.Next)
+		out.Next = bareDate(s.Next)
 	}
 	return out
 }

@@ -98,6 +98,9 @@ create table if not exists appointment_types (
     buffer_before_minutes integer not null constraint appointment_types_before check (buffer_before_minutes between 0 and 480),
     buffer_after_minutes  integer not null constraint appointment_types_after check (buffer_after_minutes between 0 and 480),
     slot_minutes          integer not null constraint appointment_types_slot check (slot_minutes between 5 and 1440),
+    -- The rules of the event stay empty, because callers can waive these.
+    minimum_notice_minutes integer not null default 0 constraint appointment_types_notice check (minimum_notice_minutes between 0 and 525600),
+    maximum_advance_days  integer not null default 0 constraint appointment_types_advance check (maximum_advance_days between 0 and 3650), -- 0: no limit
     active                boolean not null,
     reference             text,
     created_at            timestamptz not null,
@@ -151,10 +154,11 @@ create index if not exists calendars_by_subject on calendars (company_id, subjec
 create table if not exists assignments (
     company_id      uuid not null,
     event_date_id   uuid not null,
+    booking_id      uuid, -- of an appointment: the booking for which the assignment was made
     resource_id     uuid not null,
     kind            text not null constraint assignments_kind check (kind in ('staff', 'room')),
     unit            smallint not null constraint assignments_unit check (unit = 0 and kind = 'staff' or unit between 1 and 100 and kind = 'room'),
-    position        smallint not null, -- in the lists of a date
+    position        smallint not null, -- in the lists of a date; -1 if a class no longer has the person or room
     buffer_before   integer not null default 0, -- minutes
     buffer_after    integer not null default 0,
     taken_from      timestamptz not null, -- the start of the date less the buffer
@@ -162,6 +166,9 @@ create table if not exists assignments (
     active          boolean not null default true,
     -- The person whom this one replaces on this date.
     substitutes_for uuid,
+    -- The start of the date, along which lists walk.
+    starts_at       timestamptz not null generated always as
+        ((taken_from at time zone 'UTC' + make_interval(mins => buffer_before)) at time zone 'UTC') stored,
     primary key (company_id, event_date_id, resource_id),
     constraint assignments_time check (taken_until > taken_from)
 );
@@ -178,8 +185,13 @@ alter table assignments add constraint assignments_overlap
 -- Under row level security, ranges are not searched with an index, but times are.
 create index if not exists assignments_by_time on assignments (company_id, resource_id, taken_until) include (taken_from, unit, event_date_id)
     where active;
+-- An assignment of at most two days that overlaps a span is found by its start. These are the longer ones.
+create index if not exists assignments_long on assignments (company_id, resource_id, taken_until)
+    where active and taken_until - taken_from > interval '2 days';
 -- Lists of the dates of a person or a room.
 create index if not exists assignments_by_resource on assignments (company_id, resource_id, taken_from, event_date_id);
+-- Lists of the appointments of a person or in a room, by start.
+create index if not exists assignments_by_start on assignments (company_id, resource_id, starts_at, event_date_id);
 
 alter table events
     -- Who teaches new dates, and where.
@@ -193,22 +205,28 @@ alter table event_dates
     -- The date's own id if it is an appointment, so that an event can have several of them at a time; else null.
     add column if not exists appointment_id uuid,
     -- Increases with every change of the time, status, staff or rooms: the SEQUENCE of calendars.
-    add column if not exists sequence integer not null default 0;
+    add column if not exists sequence integer not null default 0,
+    -- Since when the date of an appointment has no booking any more, because its hold ended or its appointment was
+    -- moved. Such a date is removed later; else null.
+    add column if not exists vacated_at timestamptz;
 
 alter table event_dates drop constraint if exists event_dates_appointment;
 alter table event_dates add constraint event_dates_appointment check (appointment_id = id) not valid;
 alter table event_dates validate constraint event_dates_appointment;
 
--- An interrupted build leaves an index that is not used.
-drop index concurrently if exists event_dates_once;
-create unique index concurrently if not exists event_dates_once on event_dates (company_id, event_id, starts_at, appointment_id)
-    nulls not distinct;
-alter table event_dates drop constraint if exists event_dates_start;
-
 -- Appointments by start, and the appointments of a span.
 drop index concurrently if exists event_dates_of_appointments;
 create index concurrently if not exists event_dates_of_appointments on event_dates (company_id, starts_at, id)
     where appointment_id is not null;
+drop index concurrently if exists event_dates_vacated;
+create index concurrently if not exists event_dates_vacated on event_dates (vacated_at) where vacated_at is not null;
+
+-- Totals of events subtract those that are not listed, or that the caller cannot see.
+drop index concurrently if exists events_of_appointments;
+create index concurrently if not exists events_of_appointments on events (company_id, id) where of_appointments;
+
+-- Calendars of a company show it; '' until the company is read or changed.
+alter table companies add column if not exists name text not null default '';
 
 alter table pricing_options add column if not exists length_minutes integer; -- null: all lengths
 
@@ -217,12 +235,17 @@ alter table pricing_options add column if not exists length_minutes integer; -- 
 create or replace function event_date_changed() returns trigger
     language plpgsql as $$
 begin
+    if new.starts_at >= '10000-01-01' then -- a statement that moves dates past each other clears their starts first
+        return new;
+    end if;
     new.sequence := old.sequence + 1;
     update assignments a set
             taken_from = new.starts_at - make_interval(mins => a.buffer_before),
             taken_until = new.starts_at + make_interval(mins => new.duration_minutes + a.buffer_after),
             active = a.active and new.status = 'scheduled'
-        where a.company_id = new.company_id and a.event_date_id = new.id;
+        where a.company_id = new.company_id and a.event_date_id = new.id and (a.active
+            or a.taken_from <> new.starts_at - make_interval(mins => a.buffer_before)
+            or a.taken_until <> new.starts_at + make_interval(mins => new.duration_minutes + a.buffer_after));
     return new;
 end
 $$;
@@ -254,3 +277,18 @@ select tenant_table(t::regclass) from unnest(array[
     'staff', 'working_hours', 'rooms', 'time_off', 'holidays', 'appointment_types', 'appointment_type_staff',
     'appointment_type_rooms', 'calendars', 'assignments'
 ]) t where not exists (select from pg_policies where tablename = t);
+
+-- An event can have several appointments at a time, and only one date of another kind. The name stays, so
+-- that the previous release recognizes a violation.
+-- An interrupted build leaves an index that is not used.
+drop index concurrently if exists event_dates_once;
+create unique index concurrently if not exists event_dates_once on event_dates (company_id, event_id, starts_at, appointment_id)
+    nulls not distinct;
+-- +goose StatementBegin
+do $$
+begin
+    alter table event_dates drop constraint event_dates_start;
+    alter index event_dates_once rename to event_dates_start;
+end
+$$;
+-- +goose StatementEnd

@@ -25,6 +25,8 @@ type DateChange struct {
 	Capacity *int32
 	// Unlimited removes the capacity.
 	Unlimited bool
+	// StaffAndRooms replaces who teaches and where; nil: no change.
+	StaffAndRooms *StaffAndRooms
 	// CopiesLast gives an added date the duration and the capacity of the event's last date, if the
 	// change does not give them.
 	CopiesLast bool
@@ -230,9 +232,18 @@ func (c *DateChange) change(d *EventDate, loc *time.Location, f *fields) (DateDi
 	}
 	done := DateDifference{Date: *d, Changed: before.differs(d)}
 	if done.Changed && before.Status == DateCancelled {
-		return done, fault.Refuse(ReasonEventCancelled, "the event date is cancelled").With("event_date_id", d.ID.String())
+		return done, dateIsCancelled(d.ID)
 	}
 	return done, nil
+}
+
+// Staffed adds the effect of a staffing of the only date of e.
+func (d DateDifference) Staffed(e *Event, s *Staffing) DateDifference {
+	return DateDifference{Date: e.Dates[0], Changed: d.Changed || len(s.Reassigned()) > 0}
+}
+
+func dateIsCancelled(date id.EventDate) *fault.Error {
+	return fault.Refuse(ReasonEventCancelled, "the event date is cancelled").With("event_date_id", date.String())
 }
 
 // differs reports whether the dates have a different start, duration or capacity.

@@ -59,10 +59,14 @@ type Event struct {
 	Recurrence  *recurrence.Recurrence // nil: its first dates were listed one by one
 	Policy      CancellationPolicy
 	Rules       BookingRules
-	Summary     *Summary // of all dates; nil: not read
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	Version     int64
+	// StaffAndRooms is who teaches new dates, and where.
+	StaffAndRooms StaffAndRooms
+	// OfAppointments means that the event has the appointments of the appointment type with its UUID.
+	OfAppointments bool
+	Summary        *Summary // of all dates; nil: not read
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+	Version        int64
 }
 
 // EventDate is one occurrence of an event.
@@ -74,6 +78,7 @@ type EventDate struct {
 	Capacity *int32 // nil: unlimited
 	Booked   int32
 	Status   DateStatus
+	Assigned []Assignment // its staff and rooms, also those that it no longer has; nil: not read
 }
 
 // PricingOption is a price for one space of an event.
@@ -86,6 +91,8 @@ type PricingOption struct {
 	TaxRate  int32  // tax included in the price, in basis points: 2000 is 20 %
 	// WholeCourse means that the prices are for one space on all dates of a course that are to come.
 	WholeCourse bool
+	// Length is the length of appointment to which the option applies, in minutes; 0: all lengths.
+	Length int32
 }
 
 // checkEvent checks an event's own fields and its pricing options.

@@ -27,6 +27,7 @@ type EventChange struct {
 	Status                                 EventStatus
 	Policy                                 CancellationPolicy // nil members do not change
 	Rules                                  *BookingRules
+	StaffAndRooms                          *StaffAndRooms
 	Dates                                  []DateChange
 	Together                               *DateChange            // a change of all dates together; nil: none
 	Recurrence                             *recurrence.Recurrence // must equal the event's
@@ -46,7 +47,9 @@ type OptionChange struct {
 	TaxRate   *int32
 	// WholeCourse is only for an option to add. For an existing one it must equal the present value.
 	WholeCourse *bool
-	Ends        bool
+	// Length is only for an option to add to the event of an appointment type.
+	Length int32
+	Ends   bool
 }
 
 // EventPlan is the result of a change: the event after it, and the parts of the event to store and
@@ -60,12 +63,15 @@ type EventPlan struct {
 	Cancels        bool
 	Drafts         bool // its dates become drafts, or stop being drafts
 	Rezones        bool
+	Restaffs       bool // the staff or rooms of the event change
 	reopens        bool // the booking rules change
 	ChangedDates   []DateDifference
 	AddedDates     []EventDate
 	ChangedOptions []*PricingOption
 	AddedOptions   []PricingOption
 	EndedOptions   []id.PricingOption
+	// Staffing is what the change does to staff and rooms; nil: nothing.
+	Staffing *Staffing
 }
 
 // Changes reports whether there is anything to store.
@@ -96,7 +102,7 @@ func (p *EventPlan) Changed() []id.EventDate {
 
 // TouchesDates reports whether the change requires a lock of the event's dates.
 func (c *EventChange) TouchesDates() bool {
-	return c.Together != nil || len(c.Dates) > 0 || c.Status != "" || c.Timezone != nil || c.Rules != nil
+	return c.Together != nil || len(c.Dates) > 0 || c.Status != "" || c.Timezone != nil || c.Rules != nil || c.StaffAndRooms != nil
 }
 
 // adding returns the number of dates that the change adds.
@@ -117,6 +123,9 @@ func (c *EventChange) Check() error {
 		for i := range c.Dates {
 			d := &c.Dates[i]
 			d.check(&faults)
+			if d.StaffAndRooms != nil {
+				faults.Add(d.At+"staff_and_rooms", "exclusive", "cannot be changed together with the event: change it with the date alone")
+			}
 			if !d.Adds && named[d.ID] {
 				faults.Add(d.At+"id", "unique", "is changed twice")
 			}
@@ -125,6 +134,9 @@ func (c *EventChange) Check() error {
 	}
 	if c.Together != nil {
 		c.Together.check(&faults)
+		if c.Together.StaffAndRooms != nil {
+			faults.Add(c.Together.At+"staff_and_rooms", "exclusive", "cannot be given for all dates together: use that of the event")
+		}
 	}
 	changed := make(map[id.PricingOption]bool, len(c.Options))
 	for i, o := range c.Options {
@@ -188,13 +200,17 @@ func (c *EventChange) changeEventFields(p *EventPlan, f *fields) error {
 	if c.Rules != nil {
 		e.Rules = *c.Rules
 	}
+	if c.StaffAndRooms != nil {
+		e.StaffAndRooms = *c.StaffAndRooms
+	}
 	f.checkEvent(e)
 	if c.Recurrence != nil && !e.Recurrence.Matches(c.Recurrence) {
 		f.Add("recurrence", "immutable", "can only be set when the event is created. Change, add or cancel its dates instead")
 	}
 	p.Rezones = e.Timezone != before.Timezone
 	p.reopens = !e.Rules.equal(&before.Rules)
-	p.affectsSales = p.Rezones || p.reopens || e.Type != before.Type || !e.Policy.equal(before.Policy)
+	p.Restaffs = !e.StaffAndRooms.equal(&before.StaffAndRooms)
+	p.affectsSales = p.Rezones || p.reopens || p.Restaffs || e.Type != before.Type || !e.Policy.equal(before.Policy)
 	p.EventChanged = p.affectsSales || e.Title != before.Title || e.Description != before.Description || e.Location != before.Location
 	if c.Status == "" || c.Status == e.Status {
 		return nil
@@ -229,7 +245,7 @@ func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) er
 	for i := range c.Options {
 		o := &c.Options[i]
 		if o.Adds {
-			e.Options = append(e.Options, PricingOption{Currency: currency, WholeCourse: o.WholeCourse != nil && *o.WholeCourse})
+			e.Options = append(e.Options, PricingOption{Currency: currency, WholeCourse: o.WholeCourse != nil && *o.WholeCourse, Length: o.Length})
 		}
 	}
 	added := old

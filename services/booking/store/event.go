@@ -31,10 +31,10 @@ const (
 			n(id, event_id, starts_at, duration_minutes, timezone, capacity, booked)`
 
 	insertOptionsSQL = `insert into pricing_options
-			(company_id, id, event_id, position, name, price, currency, credits, tax_rate_basis_points, whole_course)
-		select $1, n.id, n.event_id, n.position, n.name, n.price, n.currency, n.credits, n.tax_rate, n.whole_course
-		from unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bigint[], $7::text[], $8::integer[], $9::integer[], $10::boolean[])
-			n(id, event_id, position, name, price, currency, credits, tax_rate, whole_course)`
+			(company_id, id, event_id, position, name, price, currency, credits, tax_rate_basis_points, whole_course, length_minutes)
+		select $1, n.id, n.event_id, n.position, n.name, n.price, n.currency, n.credits, n.tax_rate, n.whole_course, nullif(n.length, 0)
+		from unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bigint[], $7::text[], $8::integer[], $9::integer[], $10::boolean[],
+			$11::integer[]) n(id, event_id, position, name, price, currency, credits, tax_rate, whole_course, length)`
 )
 
 // offerings are the column values of events, dates and options to insert.
@@ -63,6 +63,7 @@ type offerings struct {
 		credits    []*int32
 		taxRates   []int32
 		whole      []bool
+		lengths    []int32
 	}
 }
 
@@ -100,6 +101,7 @@ func (o *offerings) addOption(event id.Event, position int32, p *model.PricingOp
 	to.credits = append(to.credits, p.Credits)
 	to.taxRates = append(to.taxRates, p.TaxRate)
 	to.whole = append(to.whole, p.WholeCourse)
+	to.lengths = append(to.lengths, p.Length)
 }
 
 // insert returns the statements that insert o. It omits tables without rows.
@@ -117,20 +119,21 @@ func (o *offerings) insert(company id.Company, now time.Time) []pg.Query {
 	}
 	if p := &o.options; len(p.ids) > 0 {
 		queries = append(queries, pg.Query{SQL: insertOptionsSQL, Args: []any{company,
-			p.ids, p.events, p.positions, p.names, p.prices, p.currencies, p.credits, p.taxRates, p.whole}})
+			p.ids, p.events, p.positions, p.names, p.prices, p.currencies, p.credits, p.taxRates, p.whole, p.lengths}})
 	}
 	return queries
 }
 
 const (
 	// Columns that imported events do not have.
-	completeEventSQL = `update events set recurrence_rule = $3, recurrence_start = $4, recurrence_exceptions = $5`
+	completeEventSQL = `update events set recurrence_rule = $3, recurrence_start = $4, recurrence_exceptions = $5, staff_ids = $6, room_ids = $7`
 
 	draftDatesSQL = `update event_dates set draft = $3 where company_id = $1 and event_id = $2 and draft <> $3`
 )
 
-// InsertEvent stores an event with its dates and options.
-func (s *Store) InsertEvent(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event) error {
+// InsertEvent stores an event with its dates and options, and the staffing of its dates; nil if nobody is
+// assigned.
+func (s *Store) InsertEvent(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event, f *model.Staffing) error {
 	var o offerings
 	o.addEvent(e, "")
 	for i := range e.Dates {
@@ -140,10 +143,11 @@ func (s *Store) InsertEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 		o.addOption(e.ID, int32(i), &e.Options[i])
 	}
 	queries := o.insert(company, e.CreatedAt)
-	if r := e.Recurrence; r != nil || e.Policy != (model.CancellationPolicy{}) || e.Rules != (model.BookingRules{}) {
-		complete := pg.Statement{SQL: completeEventSQL, Args: []any{company, e.ID, nil, nil, nil}}
+	if r := e.Recurrence; r != nil || e.Policy != (model.CancellationPolicy{}) || e.Rules != (model.BookingRules{}) ||
+		len(e.StaffAndRooms.Staff)+len(e.StaffAndRooms.Rooms) > 0 {
+		complete := pg.Statement{SQL: completeEventSQL, Args: []any{company, e.ID, nil, nil, nil, orEmpty(e.StaffAndRooms.Staff), orEmpty(e.StaffAndRooms.Rooms)}}
 		if r != nil {
-			complete.Args = []any{company, e.ID, r.Rule, r.Start, append([]string{}, r.Exceptions...)}
+			complete.Args[2], complete.Args[3], complete.Args[4] = r.Rule, r.Start, append([]string{}, r.Exceptions...)
 		}
 		setPolicy(&complete, e.Policy)
 		setRules(&complete, &e.Rules)
@@ -153,47 +157,52 @@ func (s *Store) InsertEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 	if e.Status == model.Draft {
 		queries = append(queries, pg.Query{SQL: draftDatesSQL, Args: []any{company, e.ID, true}})
 	}
-	return tx.Pipeline(ctx, queries...)
+	return tx.Pipeline(ctx, append(queries, assign(company, f)...)...)
 }
 
 const (
 	eventColumns = `e.id, e.title, e.description, e.type, e.status, e.timezone, e.location, e.version,
 		e.created_at, e.updated_at,
-		coalesce(e.recurrence_rule, ''), coalesce(e.recurrence_start, ''), e.recurrence_exceptions, ` + policyColumns + `, ` + rulesColumns
+		coalesce(e.recurrence_rule, ''), coalesce(e.recurrence_start, ''), e.recurrence_exceptions,
+		e.staff_ids, e.room_ids, e.of_appointments, ` + policyColumns + `, ` + rulesColumns
 
 	eventSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.id = $2 and e.deleted_at is null`
 
-	publishedEventSQL = eventSQL + ` and e.status = 'published'`
+	// An event of appointments without dates is not shown, because it has no start.
+	listedEventSQL = eventSQL + ` and e.listed`
+
+	publishedEventSQL = listedEventSQL + ` and e.status = 'published' and not e.of_appointments`
 
 	lockEventSQL = eventSQL + ` for no key update`
 
 	dateColumns = `d.event_id, d.id, d.starts_at, d.duration_minutes, d.timezone, d.capacity, d.booked, d.status`
 
+	// Events of appointments have any number of dates, so nothing reads them all.
 	datesSQL = `select ` + dateColumns + ` from event_dates d
-		where d.company_id = $1 and d.event_id` + pg.AmongIDs + ` order by d.event_id, d.starts_at, d.id`
+		where d.company_id = $1 and d.event_id` + pg.AmongIDs + ` and d.appointment_id is null order by d.event_id, d.starts_at, d.id`
 
 	lockEventDatesSQL = `select ` + dateColumns + ` from event_dates d
-		where d.company_id = $1 and d.event_id` + pg.AmongIDs + ` order by d.id for no key update`
+		where d.company_id = $1 and d.event_id` + pg.AmongIDs + ` and d.appointment_id is null order by d.id for no key update`
 
 	lockEventDateSQL = `select ` + dateColumns + ` from event_dates d
 		where d.company_id = $1 and d.id = $2 for no key update`
 
 	eventOfDateSQL = `select d.event_id from event_dates d where d.company_id = $1 and d.id = $2`
 
-	optionsSQL = `select event_id, id, name, price, currency, credits, tax_rate_basis_points, whole_course
+	optionsSQL = `select event_id, id, name, price, currency, credits, tax_rate_basis_points, whole_course, coalesce(length_minutes, 0)
 		from pricing_options where company_id = $1 and event_id` + pg.AmongIDs + ` and ended_at is null order by event_id, position, id`
 )
 
 // EventView is the part of an event to read, and the present, which divides its dates.
 type EventView struct {
 	MaxDates  int  // 0: all dates
-	Published bool // only an event that is published
+	Published bool // only an event that is published, and not of appointments
 	Now       time.Time
 }
 
 // Event reads one event with its dates, their summary, and its options in one round trip.
 func (s *Store) Event(ctx context.Context, company id.Company, e id.Event, v EventView) (*model.Event, error) {
-	event, dates := eventSQL, datesSQL
+	event, dates := listedEventSQL, datesSQL
 	if v.Published {
 		event = publishedEventSQL
 	}
@@ -204,6 +213,8 @@ func (s *Store) Event(ctx context.Context, company id.Company, e id.Event, v Eve
 	queries := append(found.queries(company, e, event, dates), found.summarize(company, []id.Event{e}, v.Now))
 	if v.MaxDates > 0 {
 		queries = append(queries, found.shownDates(company, []id.Event{e}, v.Now, v.MaxDates))
+	} else {
+		queries = append(queries, found.shownAppointments(company, []id.Event{e}, v.Now))
 	}
 	if err := s.ReadOf(ctx, company, queries...); err != nil {
 		return nil, err
@@ -211,7 +222,19 @@ func (s *Store) Event(ctx context.Context, company id.Company, e id.Event, v Eve
 	return found.only()
 }
 
-// LockEvent reads an event with its dates and options, and locks it until the end of tx.
+// EventInTx is Event with at most model.ShownDates dates, within tx.
+func (s *Store) EventInTx(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event, now time.Time) (*model.Event, error) {
+	var found foundEvents
+	queries := append(found.queries(company, e, eventSQL, ""), found.summarize(company, []id.Event{e}, now),
+		found.shownDates(company, []id.Event{e}, now, model.ShownDates))
+	if err := tx.Pipeline(ctx, queries...); err != nil {
+		return nil, err
+	}
+	return found.only()
+}
+
+// LockEvent reads an event with its dates and options, and locks it until the end of tx. An event of
+// appointments is returned without dates.
 func (s *Store) LockEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event) (*model.Event, error) {
 	return s.lockedEvent(ctx, tx, company, e, datesSQL)
 }
@@ -262,6 +285,12 @@ func (f *foundEvents) summarize(company id.Company, events []id.Event, now time.
 // shownDates returns the query for the dates of events that are to come, or the last ones.
 func (f *foundEvents) shownDates(company id.Company, events []id.Event, now time.Time, most int) pg.Query {
 	return pg.Query{SQL: ShownDatesSQL, Args: []any{company, events, now, most}, Scan: scanDates(f.dates)}
+}
+
+// shownAppointments returns the query for the dates that events of appointments show where other events show
+// all of theirs.
+func (f *foundEvents) shownAppointments(company id.Company, events []id.Event, now time.Time) pg.Query {
+	return pg.Query{SQL: shownAppointmentsSQL, Args: []any{company, events, now, model.ShownDates}, Scan: scanDates(f.dates)}
 }
 
 // join sets the options, dates and summary of every event, dates by start.
@@ -318,7 +347,8 @@ func scanEvents(into *[]model.Event) func(pgx.Rows) error {
 		var e model.Event
 		var r recurrence.Recurrence
 		err := rows.Scan(append([]any{&e.ID, &e.Title, &e.Description, &e.Type, &e.Status, &e.Timezone, &e.Location,
-			&e.Version, &e.CreatedAt, &e.UpdatedAt, &r.Rule, &r.Start, &r.Exceptions},
+			&e.Version, &e.CreatedAt, &e.UpdatedAt, &r.Rule, &r.Start, &r.Exceptions,
+			&e.StaffAndRooms.Staff, &e.StaffAndRooms.Rooms, &e.OfAppointments},
 			append(policyFields(&e.Policy), rulesFields(&e.Rules)...)...)...)
 		if r.Rule != "" {
 			e.Recurrence = &r
@@ -332,7 +362,7 @@ func scanOptions(into map[id.Event][]model.PricingOption) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
 		var event id.Event
 		var o model.PricingOption
-		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &o.WholeCourse)
+		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &o.WholeCourse, &o.Length)
 		into[event] = append(into[event], o)
 		return err
 	})

@@ -15,13 +15,14 @@ const (
 	raiseEventSQL = `update events set version = $3, updated_at = $4 where company_id = $1 and id = $2`
 
 	updateEventSQL = `update events set version = $3, updated_at = $4, title = $5, description = $6, type = $7, status = $8,
-			timezone = $9, location = $10`
+			timezone = $9, location = $10, staff_ids = $11, room_ids = $12`
 
 	rezoneDatesSQL = `update event_dates set timezone = $3 where company_id = $1 and event_id = $2`
 
-	// Moves the dates to starts that no date has, because two dates can swap their starts.
-	clearDatesSQL = `update event_dates set starts_at = starts_at + interval '100000 years'
-		where company_id = $1 and id = any($2)`
+	// Moves the dates whose start changes to starts that no date has, because two dates can swap theirs.
+	clearDatesSQL = `update event_dates d set starts_at = d.starts_at + interval '100000 years'
+		from unnest($2::uuid[], $3::timestamptz[]) n(id, starts_at)
+		where d.company_id = $1 and d.id = n.id and d.starts_at <> n.starts_at`
 
 	updateDatesSQL = `update event_dates d set starts_at = n.starts_at, duration_minutes = n.minutes, capacity = n.capacity
 		from unnest($2::uuid[], $3::timestamptz[], $4::integer[], $5::integer[]) n(id, starts_at, minutes, capacity)
@@ -52,6 +53,12 @@ const (
 	deleteEventSQL = `update events set deleted_at = $4, updated_at = $4, version = $3, reference = null
 		where company_id = $1 and id = $2`
 
+	// Its result is empty if the event is listed already.
+	listEventSQL = `with listed as (
+			update events set listed = true, updated_at = $3 where company_id = $1 and id = $2 and not listed returning 1)
+		insert into event_totals (company_id, events) select $1, count(*) from listed having count(*) > 0
+		on conflict (company_id) do update set events = event_totals.events + excluded.events`
+
 	uncountEventSQL = `update event_totals set events = events - 1 where company_id = $1`
 )
 
@@ -59,7 +66,7 @@ const (
 func (s *Store) SaveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p *model.EventPlan) error {
 	e := p.Event
 	update := pg.Statement{SQL: updateEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt, e.Title, e.Description,
-		string(e.Type), string(e.Status), e.Timezone, e.Location}}
+		string(e.Type), string(e.Status), e.Timezone, e.Location, orEmpty(e.StaffAndRooms.Staff), orEmpty(e.StaffAndRooms.Rooms)}}
 	setPolicy(&update, e.Policy)
 	setRules(&update, &e.Rules)
 	update.SQL += ` where company_id = $1 and id = $2`
@@ -83,10 +90,18 @@ func (s *Store) SaveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p 
 	if p.Drafts || len(p.AddedDates) > 0 {
 		queries = append(queries, pg.Query{SQL: draftDatesSQL, Args: []any{company, e.ID, e.Status == model.Draft}})
 	}
+	queries = append(queries, assign(company, p.Staffing)...)
 	if p.Cancels {
 		queries = append(queries, pg.Query{SQL: CloseDatesSQL, Args: []any{company, e.ID, e.UpdatedAt}})
 	}
 	return tx.Pipeline(ctx, queries...)
+}
+
+// ListEvent lists an event of appointments at now, if its first appointment was confirmed. It reports
+// whether the event was not listed before; the caller then publishes event_created.
+func (s *Store) ListEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event, now time.Time) (first bool, err error) {
+	done, err := tx.Exec(ctx, listEventSQL, company, e, now)
+	return done.RowsAffected() > 0, err
 }
 
 func updateDates(company id.Company, changed []model.DateDifference) []pg.Query {
@@ -103,7 +118,7 @@ func updateDates(company id.Company, changed []model.DateDifference) []pg.Query 
 	}
 	var queries []pg.Query
 	if len(changed) > 1 {
-		queries = append(queries, pg.Query{SQL: clearDatesSQL, Args: []any{company, ids}})
+		queries = append(queries, pg.Query{SQL: clearDatesSQL, Args: []any{company, ids, starts}})
 	}
 	return append(queries, pg.Query{SQL: updateDatesSQL, Args: []any{company, ids, starts, minutes, capacity}},
 		pg.Query{SQL: MoveClosingSQL, Args: []any{company, ids, starts}})
@@ -129,10 +144,10 @@ func updateOptions(company id.Company, changed []*model.PricingOption) []pg.Quer
 	return append(queries, pg.Query{SQL: updateOptionsSQL, Args: []any{company, ids, names, prices, currencies, credits, taxRates}})
 }
 
-// SaveDate stores a changed date of a locked event.
-func (s *Store) SaveDate(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event, d model.DateDifference) error {
-	return tx.Pipeline(ctx, append(updateDates(company, []model.DateDifference{d}),
-		pg.Query{SQL: raiseEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}})...)
+// SaveDate stores a changed date of a locked event, and its staffing.
+func (s *Store) SaveDate(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event, d model.DateDifference, f *model.Staffing) error {
+	queries := append(updateDates(company, []model.DateDifference{d}), assign(company, f)...)
+	return tx.Pipeline(ctx, append(queries, pg.Query{SQL: raiseEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}})...)
 }
 
 // CloseDate cancels a locked date and marks it as closing if it has booked spaces or waiting entries.

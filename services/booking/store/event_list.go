@@ -19,16 +19,19 @@ type EventQuery struct {
 	WithDates                              bool
 	MostDates                              int       // on the whole page
 	MaxDates                               int       // of each event; 0: all
-	Published                              bool      // only published events
+	Published                              bool      // only published events, and none of appointments
 	Now                                    time.Time // divides the dates
 }
 
 const (
 	eventTotalSQL = `select events from event_totals where company_id = $1`
 
-	countListedSQL = `select count(*) from events e where e.company_id = $1 and e.deleted_at is null`
+	// An index counts the events that match. Another one counts the few of them that are not shown.
+	countMatchingSQL = `select (select count(*) from events e where e.company_id = $1 and e.deleted_at is null`
 
-	listEventsSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.deleted_at is null`
+	lessHiddenSQL = `) - (select count(*) from events e where e.company_id = $1 and e.deleted_at is null and e.of_appointments`
+
+	listEventsSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.deleted_at is null and e.listed`
 
 	// %s is the condition on the start.
 	hasDateSQL = `exists (select from event_dates d where d.company_id = $1 and d.event_id = e.id and `
@@ -81,14 +84,23 @@ func (q *EventQuery) Total(company id.Company) pg.Statement {
 	if !q.filtered() {
 		return pg.Statement{SQL: eventTotalSQL, Args: []any{company}}
 	}
-	s := pg.Statement{SQL: countListedSQL, Args: []any{company}}
+	s := pg.Statement{SQL: countMatchingSQL, Args: []any{company}}
 	q.filter(&s)
+	s.SQL += lessHiddenSQL
+	if !q.Published {
+		s.SQL += " and not e.listed"
+	}
+	q.filter(&s)
+	s.SQL += ")"
 	return s
 }
 
 // List returns the statement that reads the page and one more event.
 func (q *EventQuery) List(company id.Company) pg.Statement {
 	s := pg.Statement{SQL: listEventsSQL, Args: []any{company}}
+	if q.Published {
+		s.SQL += " and not e.of_appointments"
+	}
 	q.filter(&s)
 	q.Page.Add(&s)
 	return s
@@ -101,7 +113,7 @@ const ListedDates = 10 * model.MaxEventDates
 // listedDatesSQL selects dates in the order of the page, so that the first events have all their
 // dates.
 const listedDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) with ordinality n(id, position)
-	join event_dates d on d.company_id = $1 and d.event_id = n.id order by n.position limit $3`
+	join event_dates d on d.company_id = $1 and d.event_id = n.id and d.appointment_id is null order by n.position limit $3`
 
 // Events reads a page of events with their options, dates and the summaries of these. It reports whether there are more
 // events after the page, and the total number of events.
@@ -127,7 +139,8 @@ func (s *Store) Events(ctx context.Context, company id.Company, q *EventQuery) (
 	case q.WithDates && q.MaxDates > 0:
 		queries = append(queries, found.shownDates(company, ids, q.Now, q.MaxDates))
 	case q.WithDates:
-		queries = append(queries, pg.Query{SQL: listedDatesSQL, Args: []any{company, ids, q.MostDates}, Scan: scanDates(found.dates)})
+		queries = append(queries, pg.Query{SQL: listedDatesSQL, Args: []any{company, ids, q.MostDates}, Scan: scanDates(found.dates)},
+			found.shownAppointments(company, ids, q.Now))
 	}
 	if err = s.ReadOf(ctx, company, queries...); err != nil {
 		return nil, false, 0, err
@@ -143,6 +156,9 @@ func (s *Store) Events(ctx context.Context, company id.Company, q *EventQuery) (
 func (f *foundEvents) whole(most int) int {
 	read, last := 0, 0
 	for i := range f.events {
+		if f.events[i].OfAppointments { // another query read its dates
+			continue
+		}
 		if n := len(f.dates[f.events[i].ID]); n > 0 {
 			read, last = read+n, i
 		}

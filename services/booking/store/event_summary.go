@@ -15,7 +15,7 @@ const (
 	// the present. The duration of the first date is a sub-select, because the planner could begin with a
 	// join, and summarize the event for each of its dates.
 	SummariesSQL = `select e.id, s.dates, s.upcoming, s.first_start, (select d.duration_minutes from event_dates d
-				where d.company_id = $1 and d.event_id = e.id and d.starts_at = s.first_start), s.last_end, s.unlimited, s.capacity, s.booked,
+				where d.company_id = $1 and d.event_id = e.id and d.starts_at = s.first_start order by d.id limit 1), s.last_end, s.unlimited, s.capacity, s.booked,
 			n.id, n.starts_at, n.duration_minutes, n.timezone, n.capacity, n.booked
 		from unnest($2::uuid[]) e(id)
 		cross join lateral (
@@ -32,20 +32,26 @@ const (
 			having count(*) > 0) s
 		left join lateral (select d.id, d.starts_at, d.duration_minutes, d.timezone, d.capacity, d.booked from event_dates d
 			where d.company_id = $1 and d.event_id = e.id and d.status = 'scheduled' and d.starts_at > $3
-			order by d.starts_at limit 1) n on true`
+			order by d.starts_at, d.appointment_id limit 1) n on true`
 
 	// ShownDatesSQL selects the dates of each event that are to come, and if there are none, the last
 	// ones; at most $4. Whether there are any is a sub-select with a limit, which is evaluated once for
-	// each event; an exists would become a join with every date.
-	ShownDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) n(id)
-		cross join lateral (
+	// each event; an exists would become a join with every date. Dates of appointments that start at the
+	// same time are in the order of the index.
+	ShownDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) n(id)` + shownOfEach
+
+	// shownAppointmentsSQL does the same for the events of appointments.
+	shownAppointmentsSQL = `select ` + dateColumns + ` from (select e.id from events e
+			where e.company_id = $1 and e.id` + pg.AmongIDs + ` and e.of_appointments offset 0) n` + shownOfEach
+
+	shownOfEach = ` cross join lateral (
 			(select * from event_dates d where d.company_id = $1 and d.event_id = n.id and d.status = 'scheduled' and d.starts_at > $3
-				order by d.starts_at limit $4)
+				order by d.starts_at, d.appointment_id limit $4)
 			union all
 			(select * from event_dates d where d.company_id = $1 and d.event_id = n.id
 					and (select u.id from event_dates u where u.company_id = $1 and u.event_id = n.id
 						and u.status = 'scheduled' and u.starts_at > $3 limit 1) is null
-				order by d.starts_at desc limit $4)
+				order by d.starts_at desc, d.appointment_id desc limit $4)
 		) d order by d.event_id, d.starts_at, d.id`
 )
 

@@ -46,7 +46,7 @@ type ScheduleQuery struct {
 	Status       model.DateStatus  // "": any
 	UpdatedSince time.Time         // zero: none
 	Available    bool              // only dates that can be booked
-	Published    bool              // only dates of published events
+	Published    bool              // only dates of published events, none of appointments, and without staff
 	MostCounted  int64             // limit of the total; 0: not counted
 	Now          time.Time
 }
@@ -75,7 +75,7 @@ func (q *ScheduleQuery) filter(s *pg.Statement) {
 		s.And("e.updated_at >= %s", q.UpdatedSince)
 	}
 	if q.Published {
-		s.SQL += " and e.status = 'published'"
+		s.SQL += " and e.status = 'published' and not e.of_appointments"
 	}
 	if q.Available {
 		s.And(bookableSQL, q.Now, q.Now, q.Now, q.Now, q.Now)
@@ -114,8 +114,27 @@ func (s *Store) ScheduledDates(ctx context.Context, company id.Company, q *Sched
 		count := q.Total(company)
 		queries = append(queries, count.Query(pg.First(&total)))
 	}
-	err = s.ReadOf(ctx, company, queries...)
-	return dates, total, err
+	if err = s.ReadOf(ctx, company, queries...); err != nil {
+		return nil, 0, err
+	}
+	return dates, total, s.readAssigned(ctx, company, dates, q.Published)
+}
+
+// readAssigned reads the staff and rooms of dates. Callers that only see what is published see no staff.
+func (s *Store) readAssigned(ctx context.Context, company id.Company, dates []model.ScheduledDate, published bool) error {
+	ids := make([]id.EventDate, len(dates))
+	for i := range dates {
+		ids[i] = dates[i].ID
+	}
+	assigned, err := s.Assignments(ctx, nil, company, ids)
+	for i := range dates {
+		d := &dates[i]
+		d.Assigned = assigned[d.ID]
+		if published {
+			d.Assigned = d.Shown(model.RoomResource)
+		}
+	}
+	return err
 }
 
 // ScheduledDate reads one date. It returns fault.NotFound if the date does not exist, or if published
@@ -131,7 +150,7 @@ func (s *Store) ScheduledDate(ctx context.Context, company id.Company, date id.E
 	if len(found) == 0 {
 		return nil, fault.Missing("event date")
 	}
-	return &found[0], nil
+	return &found[0], s.readAssigned(ctx, company, found[:1], published)
 }
 
 func scanScheduled(into *[]model.ScheduledDate) func(pgx.Rows) error {

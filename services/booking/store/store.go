@@ -25,10 +25,16 @@ type Store struct {
 // New returns a store that uses db.
 func New(db *pg.DB) *Store {
 	s := &Store{Store: pg.Store{DB: db, Constraints: map[string]*fault.Error{
-		"event_dates_once":       model.StartTaken(),
+		"event_dates_start":      model.StartTaken(),
 		"discount_codes_by_code": model.DiscountCodeTaken(),
 		"waitlist_entries_once":  model.AlreadyWaiting(),
 		"event_dates_capacity":   model.EventFull(),
+		"staff_reference":        model.ReferenceTaken(),
+		"rooms_reference":        model.ReferenceTaken(),
+		"holidays_once":          model.HolidayExists(),
+		"assignments_overlap":    model.Busy(),
+
+		"appointment_types_reference": model.ReferenceTaken(),
 	}}}
 	s.dates = combine.New(s.readOnlyDates)
 	return s
@@ -48,6 +54,14 @@ func orNull(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// orEmpty returns an array that is not null.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }
 
 // timeOrNull returns nil for the zero time.

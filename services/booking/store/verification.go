@@ -43,7 +43,7 @@ const (
 		from bookings b where b.company_id = $1 and ` + refundDue + ` <> 0`
 
 	verifyEventsSQL = `select coalesce((select events from event_totals where company_id = $1), 0),
-		(select count(*) from events where company_id = $1 and deleted_at is null)`
+		(select count(*) from events where company_id = $1 and deleted_at is null and listed)`
 
 	passPaymentsSQL = `select t.id, b.id, b.customer_pass_id, case when b.is_refunded then 0 else b.credits_used end
 		from transactions t join bookings b on b.company_id = t.company_id and b.transaction_id = t.id
@@ -58,10 +58,9 @@ type CheckedCount struct {
 	Most             *int32 // the maximum of the stored number; nil: no limit
 }
 
-// VerifiedCounts calls each for every date, discount code or waitlist entry, depending on the
-// statement.
-func (s *Store) VerifiedCounts(ctx context.Context, company id.Company, which Verification, each func(CheckedCount) error) error {
-	return s.stream(ctx, company, string(which), func(rows pgx.Rows) error {
+// VerifiedCounts calls each for every row that the statement checks. args are its arguments after the company.
+func (s *Store) VerifiedCounts(ctx context.Context, company id.Company, which Verification, args []any, each func(CheckedCount) error) error {
+	return s.stream(ctx, string(which), company, args, func(rows pgx.Rows) error {
 		var c CheckedCount
 		if err := rows.Scan(&c.ID, &c.Stored, &c.Computed, &c.Most); err != nil {
 			return err
@@ -72,7 +71,7 @@ func (s *Store) VerifiedCounts(ctx context.Context, company id.Company, which Ve
 
 // VerifiedEvents returns the stored and the computed number of events.
 func (s *Store) VerifiedEvents(ctx context.Context, company id.Company) (stored, computed int64, err error) {
-	err = s.stream(ctx, company, verifyEventsSQL, func(rows pgx.Rows) error { return rows.Scan(&stored, &computed) })
+	err = s.stream(ctx, verifyEventsSQL, company, nil, func(rows pgx.Rows) error { return rows.Scan(&stored, &computed) })
 	return stored, computed, err
 }
 
@@ -86,7 +85,7 @@ type PassPayment struct {
 
 // PassPayments calls each for every confirmed booking that was paid by a known pass.
 func (s *Store) PassPayments(ctx context.Context, company id.Company, each func(PassPayment) error) error {
-	return s.stream(ctx, company, passPaymentsSQL, func(rows pgx.Rows) error {
+	return s.stream(ctx, passPaymentsSQL, company, nil, func(rows pgx.Rows) error {
 		var p PassPayment
 		if err := rows.Scan(&p.Transaction, &p.Booking, &p.Pass, &p.Credits); err != nil {
 			return err
@@ -95,6 +94,6 @@ func (s *Store) PassPayments(ctx context.Context, company id.Company, each func(
 	})
 }
 
-func (s *Store) stream(ctx context.Context, company id.Company, sql string, each func(pgx.Rows) error) error {
-	return s.Fault(s.Stream(ctx, pg.For(company), sql, []any{company}, each))
+func (s *Store) stream(ctx context.Context, sql string, company id.Company, args []any, each func(pgx.Rows) error) error {
+	return s.Fault(s.Stream(ctx, pg.For(company), sql, append([]any{company}, args...), each))
 }

@@ -47,6 +47,7 @@ const (
 	candidatesSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
 		from unnest($2::uuid[], $3::bigint[], $6::bigint[]) n(id, behind, refused)
 		join event_dates d on d.company_id = $1 and d.id = n.id and d.status = 'scheduled' and not d.draft and d.starts_at > $4
+			and ` + canServe + `
 		join events e on e.company_id = $1 and e.id = d.event_id and e.status = 'published' and e.deleted_at is null
 		join lateral (select * from waitlist_entries w where w.company_id = $1 and w.event_date_id = d.id and w.state = 'waiting'
 			and w.seq > n.behind and (w.seq > n.refused or w.seq < n.refused and coalesce(w.passed_over_reason, $7) = $7)

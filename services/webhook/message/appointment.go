@@ -30,6 +30,7 @@ func appointmentBooked() kind[*bookingv1.AppointmentBooked] {
 func appointmentMoved() kind[*bookingv1.AppointmentMoved] {
 	return resourceEvent(webhookv1.EventType_EVENT_TYPE_APPOINTMENT_MOVED, appointmentChange[*bookingv1.AppointmentMoved], func(now time.Time) *bookingv1.AppointmentMoved {
 		moved := sampleAppointmentChange(now)
+		moved.Booking.EventDateId = "date_01kg0000000000000000000001"
 		moved.Booking.StartsAt = timestamppb.New(moved.GetBooking().GetStartsAt().AsTime().Add(time.Hour))
 		return &bookingv1.AppointmentMoved{Appointment: moved, Previous: sampleAppointment(now)}
 	})
@@ -83,10 +84,10 @@ func sampleAppointment(now time.Time) *bookingv1.Appointment {
 	}
 }
 
-// sampleAppointmentChange is sampleAppointment with the sequence, the version and the time of a change.
+// sampleAppointmentChange is sampleAppointment with the version and the time of a change.
 func sampleAppointmentChange(now time.Time) *bookingv1.Appointment {
 	a := sampleAppointment(now)
-	a.Sequence, a.Version, a.UpdatedAt = 1, 2, timestamppb.New(now)
+	a.Version, a.UpdatedAt = 2, timestamppb.New(now)
 	a.Booking.UpdatedAt = a.GetUpdatedAt()
 	return a
 }

@@ -24,8 +24,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// NoSlotsReason is why a day has no slot. If several apply, it is the last one in this order that would
-// have to change for a slot to be free: the furthest that any start of any staff member came.
+// NoSlotsReason is why a day has no slot. Each start of each staff member is checked in this order. The
+// reason is the latest check that any of them reached and failed.
 type NoSlotsReason int32
 
 const (
@@ -155,6 +155,64 @@ func (x AppointmentStatus) Number() protoreflect.EnumNumber {
 // Deprecated: Use AppointmentStatus.Descriptor instead.
 func (AppointmentStatus) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_appointment_proto_rawDescGZIP(), []int{1}
+}
+
+// AppointmentOrder is the order of a list. Appointments that compare equal are ordered by id. A page_token
+// is valid only for the order in which it was issued.
+type AppointmentOrder int32
+
+const (
+	AppointmentOrder_APPOINTMENT_ORDER_UNSPECIFIED AppointmentOrder = 0
+	AppointmentOrder_APPOINTMENT_ORDER_START       AppointmentOrder = 1
+	AppointmentOrder_APPOINTMENT_ORDER_START_DESC  AppointmentOrder = 2
+	// By the last change of the transaction, which a move also changes.
+	AppointmentOrder_APPOINTMENT_ORDER_UPDATED      AppointmentOrder = 3
+	AppointmentOrder_APPOINTMENT_ORDER_UPDATED_DESC AppointmentOrder = 4
+)
+
+// Enum value maps for AppointmentOrder.
+var (
+	AppointmentOrder_name = map[int32]string{
+		0: "APPOINTMENT_ORDER_UNSPECIFIED",
+		1: "APPOINTMENT_ORDER_START",
+		2: "APPOINTMENT_ORDER_START_DESC",
+		3: "APPOINTMENT_ORDER_UPDATED",
+		4: "APPOINTMENT_ORDER_UPDATED_DESC",
+	}
+	AppointmentOrder_value = map[string]int32{
+		"APPOINTMENT_ORDER_UNSPECIFIED":  0,
+		"APPOINTMENT_ORDER_START":        1,
+		"APPOINTMENT_ORDER_START_DESC":   2,
+		"APPOINTMENT_ORDER_UPDATED":      3,
+		"APPOINTMENT_ORDER_UPDATED_DESC": 4,
+	}
+)
+
+func (x AppointmentOrder) Enum() *AppointmentOrder {
+	p := new(AppointmentOrder)
+	*p = x
+	return p
+}
+
+func (x AppointmentOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AppointmentOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_booking_v1_appointment_proto_enumTypes[2].Descriptor()
+}
+
+func (AppointmentOrder) Type() protoreflect.EnumType {
+	return &file_reservation_booking_v1_appointment_proto_enumTypes[2]
+}
+
+func (x AppointmentOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AppointmentOrder.Descriptor instead.
+func (AppointmentOrder) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_appointment_proto_rawDescGZIP(), []int{2}
 }
 
 type FindSlotsRequest struct {
@@ -407,7 +465,8 @@ type Slot struct {
 	EndsAt   *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
 	// YYYY-MM-DDTHH:MM:SS in the zone of the response. When the clocks go back, a time can occur twice.
 	LocalStart string `protobuf:"bytes,3,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
-	// staff_ identifiers of the people who are free, the one whom BookAppointment would choose first.
+	// staff_ identifiers of the people who are free, the one whom BookAppointment would choose first. At
+	// most 20.
 	StaffIds      []string `protobuf:"bytes,4,rep,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -863,7 +922,8 @@ type MoveAppointmentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// appt_ identifier.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Unset fields do not change. At most one of starts_at and local_start.
+	// Unset fields do not change. At most one of starts_at and local_start. The new staff member must offer
+	// the type, unless waive_hours is set.
 	StartsAt      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
 	LocalStart    string                 `protobuf:"bytes,3,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
 	LengthMinutes int32                  `protobuf:"varint,4,opt,name=length_minutes,json=lengthMinutes,proto3" json:"length_minutes,omitempty"`
@@ -1046,14 +1106,12 @@ type Appointment struct {
 	Booking       *Booking           `protobuf:"bytes,12,opt,name=booking,proto3" json:"booking,omitempty"`
 	// The customer who attends.
 	Customer *CustomerReference `protobuf:"bytes,13,opt,name=customer,proto3" json:"customer,omitempty"`
-	// Increases with every change of the date: of its start, duration, status, staff or rooms.
-	Sequence int32 `protobuf:"varint,14,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The version of the transaction, which every change of the booking or its slot increases.
-	Version   int64                  `protobuf:"varint,15,opt,name=version,proto3" json:"version,omitempty"`
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	Version   int64                  `protobuf:"varint,14,opt,name=version,proto3" json:"version,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// When a held slot is released; unset otherwise.
-	HeldUntil     *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=held_until,json=heldUntil,proto3" json:"held_until,omitempty"`
+	HeldUntil     *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=held_until,json=heldUntil,proto3" json:"held_until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1177,13 +1235,6 @@ func (x *Appointment) GetCustomer() *CustomerReference {
 		return x.Customer
 	}
 	return nil
-}
-
-func (x *Appointment) GetSequence() int32 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
 }
 
 func (x *Appointment) GetVersion() int64 {
@@ -1320,8 +1371,8 @@ type ListAppointmentsRequest struct {
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Number of appointments to skip; cannot be combined with page_token.
 	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// By start, descending.
-	Descending bool `protobuf:"varint,4,opt,name=descending,proto3" json:"descending,omitempty"`
+	// Unspecified means by start, ascending.
+	Order AppointmentOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.booking.v1.AppointmentOrder" json:"order,omitempty"`
 	// Returns only appointments that start at or after starts_from and before starts_before.
 	StartsFrom   *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=starts_from,json=startsFrom,proto3" json:"starts_from,omitempty"`
 	StartsBefore *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=starts_before,json=startsBefore,proto3" json:"starts_before,omitempty"`
@@ -1392,11 +1443,11 @@ func (x *ListAppointmentsRequest) GetOffset() int64 {
 	return 0
 }
 
-func (x *ListAppointmentsRequest) GetDescending() bool {
+func (x *ListAppointmentsRequest) GetOrder() AppointmentOrder {
 	if x != nil {
-		return x.Descending
+		return x.Order
 	}
-	return false
+	return AppointmentOrder_APPOINTMENT_ORDER_UNSPECIFIED
 }
 
 func (x *ListAppointmentsRequest) GetStartsFrom() *timestamppb.Timestamp {
@@ -1658,7 +1709,7 @@ type Assignment struct {
 	// The date itself, without buffers.
 	DateStartsAt    *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=date_starts_at,json=dateStartsAt,proto3" json:"date_starts_at,omitempty"`
 	DurationMinutes int32                  `protobuf:"varint,9,opt,name=duration_minutes,json=durationMinutes,proto3" json:"duration_minutes,omitempty"`
-	// The appointment; unset if the date belongs to another kind of event.
+	// The appointment that has the date, or holds it; unset if the date belongs to another kind of event.
 	Appointment *Appointment `protobuf:"bytes,10,opt,name=appointment,proto3" json:"appointment,omitempty"`
 	// staff_ identifier of the person who was replaced on this date; empty if nobody was.
 	SubstitutesForId string `protobuf:"bytes,11,opt,name=substitutes_for_id,json=substitutesForId,proto3" json:"substitutes_for_id,omitempty"`
@@ -1835,10 +1886,18 @@ type ImportedAppointment struct {
 	// 5 to 1440.
 	LengthMinutes int32 `protobuf:"varint,7,opt,name=length_minutes,json=lengthMinutes,proto3" json:"length_minutes,omitempty"`
 	IsCancelled   bool  `protobuf:"varint,8,opt,name=is_cancelled,json=isCancelled,proto3" json:"is_cancelled,omitempty"`
-	// Unset means that nothing was paid. Its amounts are recorded as they are.
-	Card *CardPayment `protobuf:"bytes,9,opt,name=card,proto3" json:"card,omitempty"`
+	// Unset means that nothing was paid. Amounts are recorded as they are.
+	//
+	// Types that are valid to be assigned to Payment:
+	//
+	//	*ImportedAppointment_Card
+	//	*ImportedAppointment_Pass
+	Payment isImportedAppointment_Payment `protobuf_oneof:"payment"`
 	// When it was booked; unset means now.
-	PurchasedAt   *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=purchased_at,json=purchasedAt,proto3" json:"purchased_at,omitempty"`
+	PurchasedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=purchased_at,json=purchasedAt,proto3" json:"purchased_at,omitempty"`
+	// The customer who attends, as in customer; if empty, that one.
+	BoughtFor     string `protobuf:"bytes,12,opt,name=bought_for,json=boughtFor,proto3" json:"bought_for,omitempty"`
+	IsRefunded    bool   `protobuf:"varint,13,opt,name=is_refunded,json=isRefunded,proto3" json:"is_refunded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1929,9 +1988,27 @@ func (x *ImportedAppointment) GetIsCancelled() bool {
 	return false
 }
 
+func (x *ImportedAppointment) GetPayment() isImportedAppointment_Payment {
+	if x != nil {
+		return x.Payment
+	}
+	return nil
+}
+
 func (x *ImportedAppointment) GetCard() *CardPayment {
 	if x != nil {
-		return x.Card
+		if x, ok := x.Payment.(*ImportedAppointment_Card); ok {
+			return x.Card
+		}
+	}
+	return nil
+}
+
+func (x *ImportedAppointment) GetPass() *PassPayment {
+	if x != nil {
+		if x, ok := x.Payment.(*ImportedAppointment_Pass); ok {
+			return x.Pass
+		}
 	}
 	return nil
 }
@@ -1942,6 +2019,36 @@ func (x *ImportedAppointment) GetPurchasedAt() *timestamppb.Timestamp {
 	}
 	return nil
 }
+
+func (x *ImportedAppointment) GetBoughtFor() string {
+	if x != nil {
+		return x.BoughtFor
+	}
+	return ""
+}
+
+func (x *ImportedAppointment) GetIsRefunded() bool {
+	if x != nil {
+		return x.IsRefunded
+	}
+	return false
+}
+
+type isImportedAppointment_Payment interface {
+	isImportedAppointment_Payment()
+}
+
+type ImportedAppointment_Card struct {
+	Card *CardPayment `protobuf:"bytes,9,opt,name=card,proto3,oneof"`
+}
+
+type ImportedAppointment_Pass struct {
+	Pass *PassPayment `protobuf:"bytes,10,opt,name=pass,proto3,oneof"`
+}
+
+func (*ImportedAppointment_Card) isImportedAppointment_Payment() {}
+
+func (*ImportedAppointment_Pass) isImportedAppointment_Payment() {}
 
 type ImportAppointmentsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2154,7 +2261,7 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	"\x11_expected_version\"z\n" +
 	"\x17MoveAppointmentResponse\x12E\n" +
 	"\vappointment\x18\x01 \x01(\v2#.reservation.booking.v1.AppointmentR\vappointment\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\"\xfc\x06\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"\xe0\x06\n" +
 	"\vAppointment\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
 	"\x13appointment_type_id\x18\x02 \x01(\tR\x11appointmentTypeId\x12\x14\n" +
@@ -2169,29 +2276,26 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	" \x01(\tR\rtransactionId\x12G\n" +
 	"\tpurchaser\x18\v \x01(\v2).reservation.booking.v1.CustomerReferenceR\tpurchaser\x129\n" +
 	"\abooking\x18\f \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12E\n" +
-	"\bcustomer\x18\r \x01(\v2).reservation.booking.v1.CustomerReferenceR\bcustomer\x12\x1a\n" +
-	"\bsequence\x18\x0e \x01(\x05R\bsequence\x12\x18\n" +
-	"\aversion\x18\x0f \x01(\x03R\aversion\x129\n" +
+	"\bcustomer\x18\r \x01(\v2).reservation.booking.v1.CustomerReferenceR\bcustomer\x12\x18\n" +
+	"\aversion\x18\x0e \x01(\x03R\aversion\x129\n" +
 	"\n" +
-	"created_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"created_at\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
-	"updated_at\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x129\n" +
+	"updated_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x129\n" +
 	"\n" +
-	"held_until\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\theldUntil\"Z\n" +
+	"held_until\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\theldUntil\"Z\n" +
 	"\x15GetAppointmentRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12(\n" +
 	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\"_\n" +
 	"\x16GetAppointmentResponse\x12E\n" +
-	"\vappointment\x18\x01 \x01(\v2#.reservation.booking.v1.AppointmentR\vappointment\"\x80\x05\n" +
+	"\vappointment\x18\x01 \x01(\v2#.reservation.booking.v1.AppointmentR\vappointment\"\xa0\x05\n" +
 	"\x17ListAppointmentsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
-	"\x06offset\x18\x03 \x01(\x03R\x06offset\x12\x1e\n" +
-	"\n" +
-	"descending\x18\x04 \x01(\bR\n" +
-	"descending\x12;\n" +
+	"\x06offset\x18\x03 \x01(\x03R\x06offset\x12>\n" +
+	"\x05order\x18\x04 \x01(\x0e2(.reservation.booking.v1.AppointmentOrderR\x05order\x12;\n" +
 	"\vstarts_from\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"startsFrom\x12?\n" +
 	"\rstarts_before\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\fstartsBefore\x12\"\n" +
@@ -2232,7 +2336,7 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	" \x01(\v2#.reservation.booking.v1.AppointmentR\vappointment\x12,\n" +
 	"\x12substitutes_for_id\x18\v \x01(\tR\x10substitutesForId\"v\n" +
 	"\x19ImportAppointmentsRequest\x12Y\n" +
-	"\fappointments\x18\x01 \x03(\v2+.reservation.booking.v1.ImportedAppointmentB\b\xbaH\x05\x92\x01\x02\x10dR\fappointments\"\xda\x03\n" +
+	"\fappointments\x18\x01 \x03(\v2+.reservation.booking.v1.ImportedAppointmentB\b\xbaH\x05\x92\x01\x02\x10dR\fappointments\"\xec\x04\n" +
 	"\x13ImportedAppointment\x12&\n" +
 	"\treference\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\treference\x12$\n" +
 	"\bcustomer\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\bcustomer\x123\n" +
@@ -2241,10 +2345,16 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	"\x05rooms\x18\x05 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x05\"\x05r\x03\x18\x90NR\x05rooms\x127\n" +
 	"\tstarts_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12%\n" +
 	"\x0elength_minutes\x18\a \x01(\x05R\rlengthMinutes\x12!\n" +
-	"\fis_cancelled\x18\b \x01(\bR\visCancelled\x127\n" +
-	"\x04card\x18\t \x01(\v2#.reservation.booking.v1.CardPaymentR\x04card\x12=\n" +
-	"\fpurchased_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\vpurchasedAt\"g\n" +
+	"\fis_cancelled\x18\b \x01(\bR\visCancelled\x129\n" +
+	"\x04card\x18\t \x01(\v2#.reservation.booking.v1.CardPaymentH\x00R\x04card\x129\n" +
+	"\x04pass\x18\n" +
+	" \x01(\v2#.reservation.booking.v1.PassPaymentH\x00R\x04pass\x12=\n" +
+	"\fpurchased_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\vpurchasedAt\x12'\n" +
+	"\n" +
+	"bought_for\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\tboughtFor\x12\x1f\n" +
+	"\vis_refunded\x18\r \x01(\bR\n" +
+	"isRefundedB\t\n" +
+	"\apayment\"g\n" +
 	"\x1aImportAppointmentsResponse\x12I\n" +
 	"\aresults\x18\x01 \x03(\v2/.reservation.booking.v1.ImportAppointmentResultR\aresults\"\xcc\x01\n" +
 	"\x17ImportAppointmentResult\x12\x1c\n" +
@@ -2269,7 +2379,13 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	"\x1eAPPOINTMENT_STATUS_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17APPOINTMENT_STATUS_HELD\x10\x01\x12\x1d\n" +
 	"\x19APPOINTMENT_STATUS_BOOKED\x10\x02\x12 \n" +
-	"\x1cAPPOINTMENT_STATUS_CANCELLED\x10\x032\x9e\t\n" +
+	"\x1cAPPOINTMENT_STATUS_CANCELLED\x10\x03*\xb7\x01\n" +
+	"\x10AppointmentOrder\x12!\n" +
+	"\x1dAPPOINTMENT_ORDER_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17APPOINTMENT_ORDER_START\x10\x01\x12 \n" +
+	"\x1cAPPOINTMENT_ORDER_START_DESC\x10\x02\x12\x1d\n" +
+	"\x19APPOINTMENT_ORDER_UPDATED\x10\x03\x12\"\n" +
+	"\x1eAPPOINTMENT_ORDER_UPDATED_DESC\x10\x042\x92\t\n" +
 	"\x12AppointmentService\x12y\n" +
 	"\tFindSlots\x12(.reservation.booking.v1.FindSlotsRequest\x1a).reservation.booking.v1.FindSlotsResponse\"\x17\x8a\xc9\x18\x13\n" +
 	"\x11appointments:read\x12\x8c\x01\n" +
@@ -2283,11 +2399,9 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	"\x11appointments:read\n" +
 	"\x12appointments:write\x12\x8e\x01\n" +
 	"\x10ListAppointments\x12/.reservation.booking.v1.ListAppointmentsRequest\x1a0.reservation.booking.v1.ListAppointmentsResponse\"\x17\x8a\xc9\x18\x13\n" +
-	"\x11appointments:read\x12\x97\x01\n" +
-	"\x0fListAssignments\x12..reservation.booking.v1.ListAssignmentsRequest\x1a/.reservation.booking.v1.ListAssignmentsResponse\"#\x8a\xc9\x18\x1f\n" +
-	"\x11appointments:read\n" +
-	"\n" +
-	"staff:read\x12\x95\x01\n" +
+	"\x11appointments:read\x12\x8b\x01\n" +
+	"\x0fListAssignments\x12..reservation.booking.v1.ListAssignmentsRequest\x1a/.reservation.booking.v1.ListAssignmentsResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11appointments:read\x12\x95\x01\n" +
 	"\x12ImportAppointments\x121.reservation.booking.v1.ImportAppointmentsRequest\x1a2.reservation.booking.v1.ImportAppointmentsResponse\"\x18\x8a\xc9\x18\x14\n" +
 	"\x12appointments:writeB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
@@ -2303,108 +2417,112 @@ func file_reservation_booking_v1_appointment_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_appointment_proto_rawDescData
 }
 
-var file_reservation_booking_v1_appointment_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_reservation_booking_v1_appointment_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_reservation_booking_v1_appointment_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_reservation_booking_v1_appointment_proto_goTypes = []any{
 	(NoSlotsReason)(0),                 // 0: reservation.booking.v1.NoSlotsReason
 	(AppointmentStatus)(0),             // 1: reservation.booking.v1.AppointmentStatus
-	(*FindSlotsRequest)(nil),           // 2: reservation.booking.v1.FindSlotsRequest
-	(*FindSlotsResponse)(nil),          // 3: reservation.booking.v1.FindSlotsResponse
-	(*SlotDay)(nil),                    // 4: reservation.booking.v1.SlotDay
-	(*Slot)(nil),                       // 5: reservation.booking.v1.Slot
-	(*SlotRequest)(nil),                // 6: reservation.booking.v1.SlotRequest
-	(*BookAppointmentRequest)(nil),     // 7: reservation.booking.v1.BookAppointmentRequest
-	(*BookAppointmentResponse)(nil),    // 8: reservation.booking.v1.BookAppointmentResponse
-	(*HoldAppointmentRequest)(nil),     // 9: reservation.booking.v1.HoldAppointmentRequest
-	(*HoldAppointmentResponse)(nil),    // 10: reservation.booking.v1.HoldAppointmentResponse
-	(*MoveAppointmentRequest)(nil),     // 11: reservation.booking.v1.MoveAppointmentRequest
-	(*MoveAppointmentResponse)(nil),    // 12: reservation.booking.v1.MoveAppointmentResponse
-	(*Appointment)(nil),                // 13: reservation.booking.v1.Appointment
-	(*GetAppointmentRequest)(nil),      // 14: reservation.booking.v1.GetAppointmentRequest
-	(*GetAppointmentResponse)(nil),     // 15: reservation.booking.v1.GetAppointmentResponse
-	(*ListAppointmentsRequest)(nil),    // 16: reservation.booking.v1.ListAppointmentsRequest
-	(*ListAppointmentsResponse)(nil),   // 17: reservation.booking.v1.ListAppointmentsResponse
-	(*ListAssignmentsRequest)(nil),     // 18: reservation.booking.v1.ListAssignmentsRequest
-	(*ListAssignmentsResponse)(nil),    // 19: reservation.booking.v1.ListAssignmentsResponse
-	(*Assignment)(nil),                 // 20: reservation.booking.v1.Assignment
-	(*ImportAppointmentsRequest)(nil),  // 21: reservation.booking.v1.ImportAppointmentsRequest
-	(*ImportedAppointment)(nil),        // 22: reservation.booking.v1.ImportedAppointment
-	(*ImportAppointmentsResponse)(nil), // 23: reservation.booking.v1.ImportAppointmentsResponse
-	(*ImportAppointmentResult)(nil),    // 24: reservation.booking.v1.ImportAppointmentResult
-	(*timestamppb.Timestamp)(nil),      // 25: google.protobuf.Timestamp
-	(PaymentMethod)(0),                 // 26: reservation.booking.v1.PaymentMethod
-	(*Hold)(nil),                       // 27: reservation.booking.v1.Hold
-	(*StaffReference)(nil),             // 28: reservation.booking.v1.StaffReference
-	(*RoomReference)(nil),              // 29: reservation.booking.v1.RoomReference
-	(*CustomerReference)(nil),          // 30: reservation.booking.v1.CustomerReference
-	(*Booking)(nil),                    // 31: reservation.booking.v1.Booking
-	(*CardPayment)(nil),                // 32: reservation.booking.v1.CardPayment
-	(ImportOutcome)(0),                 // 33: reservation.booking.v1.ImportOutcome
+	(AppointmentOrder)(0),              // 2: reservation.booking.v1.AppointmentOrder
+	(*FindSlotsRequest)(nil),           // 3: reservation.booking.v1.FindSlotsRequest
+	(*FindSlotsResponse)(nil),          // 4: reservation.booking.v1.FindSlotsResponse
+	(*SlotDay)(nil),                    // 5: reservation.booking.v1.SlotDay
+	(*Slot)(nil),                       // 6: reservation.booking.v1.Slot
+	(*SlotRequest)(nil),                // 7: reservation.booking.v1.SlotRequest
+	(*BookAppointmentRequest)(nil),     // 8: reservation.booking.v1.BookAppointmentRequest
+	(*BookAppointmentResponse)(nil),    // 9: reservation.booking.v1.BookAppointmentResponse
+	(*HoldAppointmentRequest)(nil),     // 10: reservation.booking.v1.HoldAppointmentRequest
+	(*HoldAppointmentResponse)(nil),    // 11: reservation.booking.v1.HoldAppointmentResponse
+	(*MoveAppointmentRequest)(nil),     // 12: reservation.booking.v1.MoveAppointmentRequest
+	(*MoveAppointmentResponse)(nil),    // 13: reservation.booking.v1.MoveAppointmentResponse
+	(*Appointment)(nil),                // 14: reservation.booking.v1.Appointment
+	(*GetAppointmentRequest)(nil),      // 15: reservation.booking.v1.GetAppointmentRequest
+	(*GetAppointmentResponse)(nil),     // 16: reservation.booking.v1.GetAppointmentResponse
+	(*ListAppointmentsRequest)(nil),    // 17: reservation.booking.v1.ListAppointmentsRequest
+	(*ListAppointmentsResponse)(nil),   // 18: reservation.booking.v1.ListAppointmentsResponse
+	(*ListAssignmentsRequest)(nil),     // 19: reservation.booking.v1.ListAssignmentsRequest
+	(*ListAssignmentsResponse)(nil),    // 20: reservation.booking.v1.ListAssignmentsResponse
+	(*Assignment)(nil),                 // 21: reservation.booking.v1.Assignment
+	(*ImportAppointmentsRequest)(nil),  // 22: reservation.booking.v1.ImportAppointmentsRequest
+	(*ImportedAppointment)(nil),        // 23: reservation.booking.v1.ImportedAppointment
+	(*ImportAppointmentsResponse)(nil), // 24: reservation.booking.v1.ImportAppointmentsResponse
+	(*ImportAppointmentResult)(nil),    // 25: reservation.booking.v1.ImportAppointmentResult
+	(*timestamppb.Timestamp)(nil),      // 26: google.protobuf.Timestamp
+	(PaymentMethod)(0),                 // 27: reservation.booking.v1.PaymentMethod
+	(*Hold)(nil),                       // 28: reservation.booking.v1.Hold
+	(*StaffReference)(nil),             // 29: reservation.booking.v1.StaffReference
+	(*RoomReference)(nil),              // 30: reservation.booking.v1.RoomReference
+	(*CustomerReference)(nil),          // 31: reservation.booking.v1.CustomerReference
+	(*Booking)(nil),                    // 32: reservation.booking.v1.Booking
+	(*CardPayment)(nil),                // 33: reservation.booking.v1.CardPayment
+	(*PassPayment)(nil),                // 34: reservation.booking.v1.PassPayment
+	(ImportOutcome)(0),                 // 35: reservation.booking.v1.ImportOutcome
 }
 var file_reservation_booking_v1_appointment_proto_depIdxs = []int32{
-	4,  // 0: reservation.booking.v1.FindSlotsResponse.days:type_name -> reservation.booking.v1.SlotDay
-	5,  // 1: reservation.booking.v1.SlotDay.slots:type_name -> reservation.booking.v1.Slot
+	5,  // 0: reservation.booking.v1.FindSlotsResponse.days:type_name -> reservation.booking.v1.SlotDay
+	6,  // 1: reservation.booking.v1.SlotDay.slots:type_name -> reservation.booking.v1.Slot
 	0,  // 2: reservation.booking.v1.SlotDay.reason:type_name -> reservation.booking.v1.NoSlotsReason
-	25, // 3: reservation.booking.v1.Slot.starts_at:type_name -> google.protobuf.Timestamp
-	25, // 4: reservation.booking.v1.Slot.ends_at:type_name -> google.protobuf.Timestamp
-	25, // 5: reservation.booking.v1.SlotRequest.starts_at:type_name -> google.protobuf.Timestamp
-	6,  // 6: reservation.booking.v1.BookAppointmentRequest.slot:type_name -> reservation.booking.v1.SlotRequest
-	26, // 7: reservation.booking.v1.BookAppointmentRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	13, // 8: reservation.booking.v1.BookAppointmentResponse.appointment:type_name -> reservation.booking.v1.Appointment
-	6,  // 9: reservation.booking.v1.HoldAppointmentRequest.slot:type_name -> reservation.booking.v1.SlotRequest
-	27, // 10: reservation.booking.v1.HoldAppointmentResponse.hold:type_name -> reservation.booking.v1.Hold
-	13, // 11: reservation.booking.v1.HoldAppointmentResponse.appointment:type_name -> reservation.booking.v1.Appointment
-	25, // 12: reservation.booking.v1.MoveAppointmentRequest.starts_at:type_name -> google.protobuf.Timestamp
-	13, // 13: reservation.booking.v1.MoveAppointmentResponse.appointment:type_name -> reservation.booking.v1.Appointment
+	26, // 3: reservation.booking.v1.Slot.starts_at:type_name -> google.protobuf.Timestamp
+	26, // 4: reservation.booking.v1.Slot.ends_at:type_name -> google.protobuf.Timestamp
+	26, // 5: reservation.booking.v1.SlotRequest.starts_at:type_name -> google.protobuf.Timestamp
+	7,  // 6: reservation.booking.v1.BookAppointmentRequest.slot:type_name -> reservation.booking.v1.SlotRequest
+	27, // 7: reservation.booking.v1.BookAppointmentRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	14, // 8: reservation.booking.v1.BookAppointmentResponse.appointment:type_name -> reservation.booking.v1.Appointment
+	7,  // 9: reservation.booking.v1.HoldAppointmentRequest.slot:type_name -> reservation.booking.v1.SlotRequest
+	28, // 10: reservation.booking.v1.HoldAppointmentResponse.hold:type_name -> reservation.booking.v1.Hold
+	14, // 11: reservation.booking.v1.HoldAppointmentResponse.appointment:type_name -> reservation.booking.v1.Appointment
+	26, // 12: reservation.booking.v1.MoveAppointmentRequest.starts_at:type_name -> google.protobuf.Timestamp
+	14, // 13: reservation.booking.v1.MoveAppointmentResponse.appointment:type_name -> reservation.booking.v1.Appointment
 	1,  // 14: reservation.booking.v1.Appointment.status:type_name -> reservation.booking.v1.AppointmentStatus
-	28, // 15: reservation.booking.v1.Appointment.staff:type_name -> reservation.booking.v1.StaffReference
-	29, // 16: reservation.booking.v1.Appointment.rooms:type_name -> reservation.booking.v1.RoomReference
-	30, // 17: reservation.booking.v1.Appointment.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	31, // 18: reservation.booking.v1.Appointment.booking:type_name -> reservation.booking.v1.Booking
-	30, // 19: reservation.booking.v1.Appointment.customer:type_name -> reservation.booking.v1.CustomerReference
-	25, // 20: reservation.booking.v1.Appointment.created_at:type_name -> google.protobuf.Timestamp
-	25, // 21: reservation.booking.v1.Appointment.updated_at:type_name -> google.protobuf.Timestamp
-	25, // 22: reservation.booking.v1.Appointment.held_until:type_name -> google.protobuf.Timestamp
-	13, // 23: reservation.booking.v1.GetAppointmentResponse.appointment:type_name -> reservation.booking.v1.Appointment
-	25, // 24: reservation.booking.v1.ListAppointmentsRequest.starts_from:type_name -> google.protobuf.Timestamp
-	25, // 25: reservation.booking.v1.ListAppointmentsRequest.starts_before:type_name -> google.protobuf.Timestamp
-	1,  // 26: reservation.booking.v1.ListAppointmentsRequest.statuses:type_name -> reservation.booking.v1.AppointmentStatus
-	25, // 27: reservation.booking.v1.ListAppointmentsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	13, // 28: reservation.booking.v1.ListAppointmentsResponse.appointments:type_name -> reservation.booking.v1.Appointment
-	25, // 29: reservation.booking.v1.ListAssignmentsRequest.starts_from:type_name -> google.protobuf.Timestamp
-	25, // 30: reservation.booking.v1.ListAssignmentsRequest.starts_before:type_name -> google.protobuf.Timestamp
-	20, // 31: reservation.booking.v1.ListAssignmentsResponse.assignments:type_name -> reservation.booking.v1.Assignment
-	25, // 32: reservation.booking.v1.Assignment.starts_at:type_name -> google.protobuf.Timestamp
-	25, // 33: reservation.booking.v1.Assignment.ends_at:type_name -> google.protobuf.Timestamp
-	25, // 34: reservation.booking.v1.Assignment.date_starts_at:type_name -> google.protobuf.Timestamp
-	13, // 35: reservation.booking.v1.Assignment.appointment:type_name -> reservation.booking.v1.Appointment
-	22, // 36: reservation.booking.v1.ImportAppointmentsRequest.appointments:type_name -> reservation.booking.v1.ImportedAppointment
-	25, // 37: reservation.booking.v1.ImportedAppointment.starts_at:type_name -> google.protobuf.Timestamp
-	32, // 38: reservation.booking.v1.ImportedAppointment.card:type_name -> reservation.booking.v1.CardPayment
-	25, // 39: reservation.booking.v1.ImportedAppointment.purchased_at:type_name -> google.protobuf.Timestamp
-	24, // 40: reservation.booking.v1.ImportAppointmentsResponse.results:type_name -> reservation.booking.v1.ImportAppointmentResult
-	33, // 41: reservation.booking.v1.ImportAppointmentResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
-	2,  // 42: reservation.booking.v1.AppointmentService.FindSlots:input_type -> reservation.booking.v1.FindSlotsRequest
-	7,  // 43: reservation.booking.v1.AppointmentService.BookAppointment:input_type -> reservation.booking.v1.BookAppointmentRequest
-	9,  // 44: reservation.booking.v1.AppointmentService.HoldAppointment:input_type -> reservation.booking.v1.HoldAppointmentRequest
-	11, // 45: reservation.booking.v1.AppointmentService.MoveAppointment:input_type -> reservation.booking.v1.MoveAppointmentRequest
-	14, // 46: reservation.booking.v1.AppointmentService.GetAppointment:input_type -> reservation.booking.v1.GetAppointmentRequest
-	16, // 47: reservation.booking.v1.AppointmentService.ListAppointments:input_type -> reservation.booking.v1.ListAppointmentsRequest
-	18, // 48: reservation.booking.v1.AppointmentService.ListAssignments:input_type -> reservation.booking.v1.ListAssignmentsRequest
-	21, // 49: reservation.booking.v1.AppointmentService.ImportAppointments:input_type -> reservation.booking.v1.ImportAppointmentsRequest
-	3,  // 50: reservation.booking.v1.AppointmentService.FindSlots:output_type -> reservation.booking.v1.FindSlotsResponse
-	8,  // 51: reservation.booking.v1.AppointmentService.BookAppointment:output_type -> reservation.booking.v1.BookAppointmentResponse
-	10, // 52: reservation.booking.v1.AppointmentService.HoldAppointment:output_type -> reservation.booking.v1.HoldAppointmentResponse
-	12, // 53: reservation.booking.v1.AppointmentService.MoveAppointment:output_type -> reservation.booking.v1.MoveAppointmentResponse
-	15, // 54: reservation.booking.v1.AppointmentService.GetAppointment:output_type -> reservation.booking.v1.GetAppointmentResponse
-	17, // 55: reservation.booking.v1.AppointmentService.ListAppointments:output_type -> reservation.booking.v1.ListAppointmentsResponse
-	19, // 56: reservation.booking.v1.AppointmentService.ListAssignments:output_type -> reservation.booking.v1.ListAssignmentsResponse
-	23, // 57: reservation.booking.v1.AppointmentService.ImportAppointments:output_type -> reservation.booking.v1.ImportAppointmentsResponse
-	50, // [50:58] is the sub-list for method output_type
-	42, // [42:50] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	29, // 15: reservation.booking.v1.Appointment.staff:type_name -> reservation.booking.v1.StaffReference
+	30, // 16: reservation.booking.v1.Appointment.rooms:type_name -> reservation.booking.v1.RoomReference
+	31, // 17: reservation.booking.v1.Appointment.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	32, // 18: reservation.booking.v1.Appointment.booking:type_name -> reservation.booking.v1.Booking
+	31, // 19: reservation.booking.v1.Appointment.customer:type_name -> reservation.booking.v1.CustomerReference
+	26, // 20: reservation.booking.v1.Appointment.created_at:type_name -> google.protobuf.Timestamp
+	26, // 21: reservation.booking.v1.Appointment.updated_at:type_name -> google.protobuf.Timestamp
+	26, // 22: reservation.booking.v1.Appointment.held_until:type_name -> google.protobuf.Timestamp
+	14, // 23: reservation.booking.v1.GetAppointmentResponse.appointment:type_name -> reservation.booking.v1.Appointment
+	2,  // 24: reservation.booking.v1.ListAppointmentsRequest.order:type_name -> reservation.booking.v1.AppointmentOrder
+	26, // 25: reservation.booking.v1.ListAppointmentsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	26, // 26: reservation.booking.v1.ListAppointmentsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	1,  // 27: reservation.booking.v1.ListAppointmentsRequest.statuses:type_name -> reservation.booking.v1.AppointmentStatus
+	26, // 28: reservation.booking.v1.ListAppointmentsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	14, // 29: reservation.booking.v1.ListAppointmentsResponse.appointments:type_name -> reservation.booking.v1.Appointment
+	26, // 30: reservation.booking.v1.ListAssignmentsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	26, // 31: reservation.booking.v1.ListAssignmentsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	21, // 32: reservation.booking.v1.ListAssignmentsResponse.assignments:type_name -> reservation.booking.v1.Assignment
+	26, // 33: reservation.booking.v1.Assignment.starts_at:type_name -> google.protobuf.Timestamp
+	26, // 34: reservation.booking.v1.Assignment.ends_at:type_name -> google.protobuf.Timestamp
+	26, // 35: reservation.booking.v1.Assignment.date_starts_at:type_name -> google.protobuf.Timestamp
+	14, // 36: reservation.booking.v1.Assignment.appointment:type_name -> reservation.booking.v1.Appointment
+	23, // 37: reservation.booking.v1.ImportAppointmentsRequest.appointments:type_name -> reservation.booking.v1.ImportedAppointment
+	26, // 38: reservation.booking.v1.ImportedAppointment.starts_at:type_name -> google.protobuf.Timestamp
+	33, // 39: reservation.booking.v1.ImportedAppointment.card:type_name -> reservation.booking.v1.CardPayment
+	34, // 40: reservation.booking.v1.ImportedAppointment.pass:type_name -> reservation.booking.v1.PassPayment
+	26, // 41: reservation.booking.v1.ImportedAppointment.purchased_at:type_name -> google.protobuf.Timestamp
+	25, // 42: reservation.booking.v1.ImportAppointmentsResponse.results:type_name -> reservation.booking.v1.ImportAppointmentResult
+	35, // 43: reservation.booking.v1.ImportAppointmentResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
+	3,  // 44: reservation.booking.v1.AppointmentService.FindSlots:input_type -> reservation.booking.v1.FindSlotsRequest
+	8,  // 45: reservation.booking.v1.AppointmentService.BookAppointment:input_type -> reservation.booking.v1.BookAppointmentRequest
+	10, // 46: reservation.booking.v1.AppointmentService.HoldAppointment:input_type -> reservation.booking.v1.HoldAppointmentRequest
+	12, // 47: reservation.booking.v1.AppointmentService.MoveAppointment:input_type -> reservation.booking.v1.MoveAppointmentRequest
+	15, // 48: reservation.booking.v1.AppointmentService.GetAppointment:input_type -> reservation.booking.v1.GetAppointmentRequest
+	17, // 49: reservation.booking.v1.AppointmentService.ListAppointments:input_type -> reservation.booking.v1.ListAppointmentsRequest
+	19, // 50: reservation.booking.v1.AppointmentService.ListAssignments:input_type -> reservation.booking.v1.ListAssignmentsRequest
+	22, // 51: reservation.booking.v1.AppointmentService.ImportAppointments:input_type -> reservation.booking.v1.ImportAppointmentsRequest
+	4,  // 52: reservation.booking.v1.AppointmentService.FindSlots:output_type -> reservation.booking.v1.FindSlotsResponse
+	9,  // 53: reservation.booking.v1.AppointmentService.BookAppointment:output_type -> reservation.booking.v1.BookAppointmentResponse
+	11, // 54: reservation.booking.v1.AppointmentService.HoldAppointment:output_type -> reservation.booking.v1.HoldAppointmentResponse
+	13, // 55: reservation.booking.v1.AppointmentService.MoveAppointment:output_type -> reservation.booking.v1.MoveAppointmentResponse
+	16, // 56: reservation.booking.v1.AppointmentService.GetAppointment:output_type -> reservation.booking.v1.GetAppointmentResponse
+	18, // 57: reservation.booking.v1.AppointmentService.ListAppointments:output_type -> reservation.booking.v1.ListAppointmentsResponse
+	20, // 58: reservation.booking.v1.AppointmentService.ListAssignments:output_type -> reservation.booking.v1.ListAssignmentsResponse
+	24, // 59: reservation.booking.v1.AppointmentService.ImportAppointments:output_type -> reservation.booking.v1.ImportAppointmentsResponse
+	52, // [52:60] is the sub-list for method output_type
+	44, // [44:52] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_appointment_proto_init() }
@@ -2415,12 +2533,16 @@ func file_reservation_booking_v1_appointment_proto_init() {
 	file_reservation_booking_v1_booking_proto_init()
 	file_reservation_booking_v1_event_proto_init()
 	file_reservation_booking_v1_appointment_proto_msgTypes[9].OneofWrappers = []any{}
+	file_reservation_booking_v1_appointment_proto_msgTypes[20].OneofWrappers = []any{
+		(*ImportedAppointment_Card)(nil),
+		(*ImportedAppointment_Pass)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_appointment_proto_rawDesc), len(file_reservation_booking_v1_appointment_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,

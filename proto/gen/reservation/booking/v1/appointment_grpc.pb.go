@@ -46,30 +46,36 @@ type AppointmentServiceClient interface {
 	// If no staff member is given, the service chooses among those who are free: the one with the fewest
 	// minutes of appointments and classes in the calendar week of the start (Monday to Sunday in the
 	// type's zone), then the fewest on its day, then the lowest id. Buffers do not count.
-	// Refusals: SLOT_UNAVAILABLE (with `why`), BOOKING_CLOSED, BOOKING_NOT_OPEN, EVENT_PAST,
-	// EVENT_NOT_PUBLISHED (the type is not active), and those of CreateTransaction for payments.
+	// Neither a booking nor a move changes the version of the event, and neither publishes events about the
+	// event or its dates.
+	// Refusals: SLOT_UNAVAILABLE, EVENT_NOT_PUBLISHED (the type is not active), and those of
+	// CreateTransaction for customers, prices and payments. SLOT_UNAVAILABLE has the cause in its metadata
+	// (`why`): no_staff, past, beyond_horizon, no_hours, holiday, time_off, too_short_notice, staff_busy,
+	// room_busy, off_grid, or length (not one of the type's).
 	BookAppointment(ctx context.Context, in *BookAppointmentRequest, opts ...grpc.CallOption) (*BookAppointmentResponse, error)
 	// HoldAppointment keeps a slot for a caller that collects the payment. The result is a hold of
 	// BookingService, which ConfirmHold turns into a purchase. If it ends otherwise, the slot is free.
 	// Refusals: those of BookAppointment, except those of a pass.
 	HoldAppointment(ctx context.Context, in *HoldAppointmentRequest, opts ...grpc.CallOption) (*HoldAppointmentResponse, error)
 	// MoveAppointment changes the start, length, staff member or rooms in one commit: the appointment has
-	// its old slot or its new one, and nobody sees it with neither or both. The price stays. Booking rules
-	// apply to the new start; moving is not a cancellation, so the cancellation policy does not apply. A
-	// move to the present slot changes nothing.
-	// Refusals: SLOT_UNAVAILABLE, ALREADY_CANCELLED, EVENT_PAST (the appointment has started, or the new
-	// start has passed), BOOKING_CLOSED, BOOKING_NOT_OPEN.
+	// its old slot or its new one, and nobody sees it with neither or both. The booking gets a new date. The
+	// old date goes to a customer on its waitlist, if the new slot does not overlap it; otherwise it is
+	// cancelled. The price stays, also with another length, and a pass is not checked again. The cancellation
+	// policy does not apply. A move to the present slot changes nothing.
+	// Refusals: SLOT_UNAVAILABLE, ALREADY_CANCELLED, EVENT_PAST (the appointment has started),
+	// HOLD_NOT_CONFIRMED (a held slot: release the hold and make another one).
 	MoveAppointment(ctx context.Context, in *MoveAppointmentRequest, opts ...grpc.CallOption) (*MoveAppointmentResponse, error)
 	// GetAppointment returns one appointment, also one that is held.
 	GetAppointment(ctx context.Context, in *GetAppointmentRequest, opts ...grpc.CallOption) (*GetAppointmentResponse, error)
-	// ListAppointments returns a page of appointments, by start, then id.
+	// ListAppointments returns a page of appointments.
 	ListAppointments(ctx context.Context, in *ListAppointmentsRequest, opts ...grpc.CallOption) (*ListAppointmentsResponse, error)
 	// ListAssignments returns what takes the time of staff and rooms in a span: appointments, held slots
 	// and classes, buffers included. Calendars show it.
 	ListAssignments(ctx context.Context, in *ListAssignmentsRequest, opts ...grpc.CallOption) (*ListAssignmentsResponse, error)
 	// ImportAppointments imports appointments of an earlier system, each in one commit, past or to come.
 	// One whose reference was imported before changes nothing. Working hours, notice and horizon do not
-	// apply, but nobody gets two appointments at a time. It publishes no domain events.
+	// apply, and imported appointments have no buffers. One that has not ended takes the time of its staff
+	// member and rooms, and is refused (rule `overlap`) if they are taken. It publishes no domain events.
 	ImportAppointments(ctx context.Context, in *ImportAppointmentsRequest, opts ...grpc.CallOption) (*ImportAppointmentsResponse, error)
 }
 
@@ -178,30 +184,36 @@ type AppointmentServiceServer interface {
 	// If no staff member is given, the service chooses among those who are free: the one with the fewest
 	// minutes of appointments and classes in the calendar week of the start (Monday to Sunday in the
 	// type's zone), then the fewest on its day, then the lowest id. Buffers do not count.
-	// Refusals: SLOT_UNAVAILABLE (with `why`), BOOKING_CLOSED, BOOKING_NOT_OPEN, EVENT_PAST,
-	// EVENT_NOT_PUBLISHED (the type is not active), and those of CreateTransaction for payments.
+	// Neither a booking nor a move changes the version of the event, and neither publishes events about the
+	// event or its dates.
+	// Refusals: SLOT_UNAVAILABLE, EVENT_NOT_PUBLISHED (the type is not active), and those of
+	// CreateTransaction for customers, prices and payments. SLOT_UNAVAILABLE has the cause in its metadata
+	// (`why`): no_staff, past, beyond_horizon, no_hours, holiday, time_off, too_short_notice, staff_busy,
+	// room_busy, off_grid, or length (not one of the type's).
 	BookAppointment(context.Context, *BookAppointmentRequest) (*BookAppointmentResponse, error)
 	// HoldAppointment keeps a slot for a caller that collects the payment. The result is a hold of
 	// BookingService, which ConfirmHold turns into a purchase. If it ends otherwise, the slot is free.
 	// Refusals: those of BookAppointment, except those of a pass.
 	HoldAppointment(context.Context, *HoldAppointmentRequest) (*HoldAppointmentResponse, error)
 	// MoveAppointment changes the start, length, staff member or rooms in one commit: the appointment has
-	// its old slot or its new one, and nobody sees it with neither or both. The price stays. Booking rules
-	// apply to the new start; moving is not a cancellation, so the cancellation policy does not apply. A
-	// move to the present slot changes nothing.
-	// Refusals: SLOT_UNAVAILABLE, ALREADY_CANCELLED, EVENT_PAST (the appointment has started, or the new
-	// start has passed), BOOKING_CLOSED, BOOKING_NOT_OPEN.
+	// its old slot or its new one, and nobody sees it with neither or both. The booking gets a new date. The
+	// old date goes to a customer on its waitlist, if the new slot does not overlap it; otherwise it is
+	// cancelled. The price stays, also with another length, and a pass is not checked again. The cancellation
+	// policy does not apply. A move to the present slot changes nothing.
+	// Refusals: SLOT_UNAVAILABLE, ALREADY_CANCELLED, EVENT_PAST (the appointment has started),
+	// HOLD_NOT_CONFIRMED (a held slot: release the hold and make another one).
 	MoveAppointment(context.Context, *MoveAppointmentRequest) (*MoveAppointmentResponse, error)
 	// GetAppointment returns one appointment, also one that is held.
 	GetAppointment(context.Context, *GetAppointmentRequest) (*GetAppointmentResponse, error)
-	// ListAppointments returns a page of appointments, by start, then id.
+	// ListAppointments returns a page of appointments.
 	ListAppointments(context.Context, *ListAppointmentsRequest) (*ListAppointmentsResponse, error)
 	// ListAssignments returns what takes the time of staff and rooms in a span: appointments, held slots
 	// and classes, buffers included. Calendars show it.
 	ListAssignments(context.Context, *ListAssignmentsRequest) (*ListAssignmentsResponse, error)
 	// ImportAppointments imports appointments of an earlier system, each in one commit, past or to come.
 	// One whose reference was imported before changes nothing. Working hours, notice and horizon do not
-	// apply, but nobody gets two appointments at a time. It publishes no domain events.
+	// apply, and imported appointments have no buffers. One that has not ended takes the time of its staff
+	// member and rooms, and is refused (rule `overlap`) if they are taken. It publishes no domain events.
 	ImportAppointments(context.Context, *ImportAppointmentsRequest) (*ImportAppointmentsResponse, error)
 	mustEmbedUnimplementedAppointmentServiceServer()
 }

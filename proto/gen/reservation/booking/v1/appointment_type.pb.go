@@ -33,7 +33,8 @@ type AppointmentType struct {
 	EventId     string `protobuf:"bytes,2,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	Title       string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
 	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
-	Location    string `protobuf:"bytes,5,opt,name=location,proto3" json:"location,omitempty"`
+	// Shifts and holidays with a location apply to types with exactly this location.
+	Location string `protobuf:"bytes,5,opt,name=location,proto3" json:"location,omitempty"`
 	// IANA zone of the appointments.
 	Timezone string `protobuf:"bytes,6,opt,name=timezone,proto3" json:"timezone,omitempty"`
 	// Minutes that an appointment can last, ascending.
@@ -43,10 +44,11 @@ type AppointmentType struct {
 	BufferAfterMinutes  int32 `protobuf:"varint,9,opt,name=buffer_after_minutes,json=bufferAfterMinutes,proto3" json:"buffer_after_minutes,omitempty"`
 	// Appointments start at wall times whose minutes after midnight are a multiple of this number.
 	SlotMinutes int32 `protobuf:"varint,10,opt,name=slot_minutes,json=slotMinutes,proto3" json:"slot_minutes,omitempty"`
-	// An appointment can be booked until this many minutes before its start, and from this many days
-	// before it in wall time; 0 days means no limit.
+	// An appointment can be booked until this many minutes before its start.
 	MinimumNoticeMinutes int32 `protobuf:"varint,11,opt,name=minimum_notice_minutes,json=minimumNoticeMinutes,proto3" json:"minimum_notice_minutes,omitempty"`
-	MaximumAdvanceDays   int32 `protobuf:"varint,12,opt,name=maximum_advance_days,json=maximumAdvanceDays,proto3" json:"maximum_advance_days,omitempty"`
+	// An appointment can be booked from this many days before its start, in wall time of the type's zone. 0
+	// means no limit.
+	MaximumAdvanceDays int32 `protobuf:"varint,12,opt,name=maximum_advance_days,json=maximumAdvanceDays,proto3" json:"maximum_advance_days,omitempty"`
 	// staff_ identifiers of the people who offer the type, ordered by id. Nobody can book a type without
 	// staff.
 	StaffIds []string            `protobuf:"bytes,13,rep,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
@@ -57,10 +59,11 @@ type AppointmentType struct {
 	// Only active types can be booked.
 	Active bool `protobuf:"varint,17,opt,name=active,proto3" json:"active,omitempty"`
 	// The type's key in an earlier system; may be empty.
-	Reference     string                 `protobuf:"bytes,18,opt,name=reference,proto3" json:"reference,omitempty"`
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	Version       int64                  `protobuf:"varint,21,opt,name=version,proto3" json:"version,omitempty"`
+	Reference string                 `protobuf:"bytes,18,opt,name=reference,proto3" json:"reference,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,19,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,20,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// The version of the event, which appointments do not change.
+	Version       int64 `protobuf:"varint,21,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -32,7 +32,8 @@ const (
 // AppointmentTypeService manages the appointments that the company offers.
 type AppointmentTypeServiceClient interface {
 	// CreateAppointmentType adds an appointment type, and the event of its appointments. The event has the
-	// UUID of the appointment type, and is listed from its first appointment on.
+	// UUID of the appointment type. It is listed, and event_created is published, with its first appointment
+	// that is confirmed. Callers with catalog:read do not see it.
 	CreateAppointmentType(ctx context.Context, in *CreateAppointmentTypeRequest, opts ...grpc.CallOption) (*CreateAppointmentTypeResponse, error)
 	// GetAppointmentType returns one appointment type.
 	GetAppointmentType(ctx context.Context, in *GetAppointmentTypeRequest, opts ...grpc.CallOption) (*GetAppointmentTypeResponse, error)
@@ -99,7 +100,8 @@ func (c *appointmentTypeServiceClient) UpdateAppointmentType(ctx context.Context
 // AppointmentTypeService manages the appointments that the company offers.
 type AppointmentTypeServiceServer interface {
 	// CreateAppointmentType adds an appointment type, and the event of its appointments. The event has the
-	// UUID of the appointment type, and is listed from its first appointment on.
+	// UUID of the appointment type. It is listed, and event_created is published, with its first appointment
+	// that is confirmed. Callers with catalog:read do not see it.
 	CreateAppointmentType(context.Context, *CreateAppointmentTypeRequest) (*CreateAppointmentTypeResponse, error)
 	// GetAppointmentType returns one appointment type.
 	GetAppointmentType(context.Context, *GetAppointmentTypeRequest) (*GetAppointmentTypeResponse, error)

@@ -686,10 +686,11 @@ func (x *ReadCalendarResponse) GetEntries() []*CalendarEntry {
 // CalendarEntry is a date in a calendar.
 type CalendarEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Stable for the life of the entry: the date_ identifier, in the calendar of a customer the booking_
-	// identifier.
+	// Stable for the life of the entry: the booking_ identifier of an appointment, also after a move. Of other
+	// dates the date_ identifier, and in the calendar of a customer the booking_ identifier.
 	Uid string `protobuf:"bytes,1,opt,name=uid,proto3" json:"uid,omitempty"`
-	// Increases with every change of the entry.
+	// Increases with every change of the time, the status, the staff or the rooms: the sequence of the date, and
+	// 1 more for a cancelled booking.
 	Sequence  int32  `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	Cancelled bool   `protobuf:"varint,3,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
 	Title     string `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`

@@ -879,7 +879,7 @@ func (x *WeeklyHours) GetRange() *HoursRange {
 // DateHours replaces the weekly shifts that begin on one calendar day.
 type DateHours struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// YYYY-MM-DD. The day is the same in each range's own zone.
+	// YYYY-MM-DD. Each range reads the day in its own zone.
 	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
 	// At most 10; empty means that the person does not work.
 	Ranges        []*HoursRange `protobuf:"bytes,2,rep,name=ranges,proto3" json:"ranges,omitempty"`
@@ -1683,7 +1683,7 @@ func (*DeleteTimeOffResponse) Descriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{23}
 }
 
-// Holiday is a calendar day on which nobody can be booked.
+// Holiday is a calendar day on which nobody can be booked. It cuts a shift that continues past midnight.
 type Holiday struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// hol_ identifier.

@@ -294,11 +294,9 @@ type Appointment struct {
 	Base100RefundedAmount int64 `protobuf:"varint,24,opt,name=base100refunded_amount,proto3" json:"base100refunded_amount,omitempty"`
 	CreditsReturned       int32 `protobuf:"varint,25,opt,name=credits_returned,proto3" json:"credits_returned,omitempty"`
 	// Unset unless the appointment is cancelled.
-	CancelledAt *string `protobuf:"bytes,26,opt,name=cancelled_at,proto3,oneof" json:"cancelled_at,omitempty"`
-	// Increases with every change of the start, length, staff or rooms, and with the cancellation.
-	Sequence      int32  `protobuf:"varint,27,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	CreatedAt     string `protobuf:"bytes,28,opt,name=created_at,proto3" json:"created_at,omitempty"`
-	UpdatedAt     string `protobuf:"bytes,29,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
+	CancelledAt   *string `protobuf:"bytes,26,opt,name=cancelled_at,proto3,oneof" json:"cancelled_at,omitempty"`
+	CreatedAt     string  `protobuf:"bytes,27,opt,name=created_at,proto3" json:"created_at,omitempty"`
+	UpdatedAt     string  `protobuf:"bytes,28,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -515,13 +513,6 @@ func (x *Appointment) GetCancelledAt() string {
 	return ""
 }
 
-func (x *Appointment) GetSequence() int32 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
-}
-
 func (x *Appointment) GetCreatedAt() string {
 	if x != nil {
 		return x.CreatedAt
@@ -684,7 +675,7 @@ const file_reservation_edge_a_v1_appointment_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12.\n" +
 	"\x0eappointment_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\rappointmentId\"P\n" +
 	"\x16GetAppointmentResponse\x126\n" +
-	"\x04data\x18\x01 \x01(\v2\".reservation.edge.a.v1.AppointmentR\x04data\"\x86\t\n" +
+	"\x04data\x18\x01 \x01(\v2\".reservation.edge.a.v1.AppointmentR\x04data\"\xea\b\n" +
 	"\vAppointment\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x120\n" +
@@ -718,13 +709,12 @@ const file_reservation_edge_a_v1_appointment_proto_rawDesc = "" +
 	"\x11base100refund_due\x18\x17 \x01(\x03R\x11base100refund_due\x126\n" +
 	"\x16base100refunded_amount\x18\x18 \x01(\x03R\x16base100refunded_amount\x12*\n" +
 	"\x10credits_returned\x18\x19 \x01(\x05R\x10credits_returned\x12'\n" +
-	"\fcancelled_at\x18\x1a \x01(\tH\x00R\fcancelled_at\x88\x01\x01\x12\x1a\n" +
-	"\bsequence\x18\x1b \x01(\x05R\bsequence\x12\x1e\n" +
+	"\fcancelled_at\x18\x1a \x01(\tH\x00R\fcancelled_at\x88\x01\x01\x12\x1e\n" +
 	"\n" +
-	"created_at\x18\x1c \x01(\tR\n" +
+	"created_at\x18\x1b \x01(\tR\n" +
 	"created_at\x12\x1e\n" +
 	"\n" +
-	"updated_at\x18\x1d \x01(\tR\n" +
+	"updated_at\x18\x1c \x01(\tR\n" +
 	"updated_atB\x0f\n" +
 	"\r_cancelled_at\"L\n" +
 	"\x10AppointmentStaff\x12\x0e\n" +

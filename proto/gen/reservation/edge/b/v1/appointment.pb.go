@@ -375,11 +375,9 @@ type Appointment struct {
 	CancelledAt        *v1.NullableText `protobuf:"bytes,29,opt,name=cancelled_at,json=cancelledAt,proto3" json:"cancelled_at,omitempty"`
 	CancellationReason string           `protobuf:"bytes,30,opt,name=cancellation_reason,json=cancellationReason,proto3" json:"cancellation_reason,omitempty"`
 	// When a held slot is released, or null.
-	HeldUntil *v1.NullableText `protobuf:"bytes,31,opt,name=held_until,json=heldUntil,proto3" json:"held_until,omitempty"`
-	// Increases with every change of the start, length, staff or rooms, and with the cancellation.
-	Sequence      int32  `protobuf:"varint,32,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	CreatedAt     string `protobuf:"bytes,33,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	UpdatedAt     string `protobuf:"bytes,34,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	HeldUntil     *v1.NullableText `protobuf:"bytes,31,opt,name=held_until,json=heldUntil,proto3" json:"held_until,omitempty"`
+	CreatedAt     string           `protobuf:"bytes,32,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt     string           `protobuf:"bytes,33,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -629,13 +627,6 @@ func (x *Appointment) GetHeldUntil() *v1.NullableText {
 		return x.HeldUntil
 	}
 	return nil
-}
-
-func (x *Appointment) GetSequence() int32 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
 }
 
 func (x *Appointment) GetCreatedAt() string {
@@ -2374,7 +2365,7 @@ const file_reservation_edge_b_v1_appointment_proto_rawDesc = "" +
 	"\aends_at\x18\x02 \x01(\tR\x06endsAt\x12\x1f\n" +
 	"\vlocal_start\x18\x03 \x01(\tR\n" +
 	"localStart\x12\x1b\n" +
-	"\tstaff_ids\x18\x04 \x03(\tR\bstaffIds\"\xc4\f\n" +
+	"\tstaff_ids\x18\x04 \x03(\tR\bstaffIds\"\xa8\f\n" +
 	"\vAppointment\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
 	"\x13appointment_type_id\x18\x02 \x01(\tR\x11appointmentTypeId\x12\x14\n" +
@@ -2412,12 +2403,11 @@ const file_reservation_edge_b_v1_appointment_proto_rawDesc = "" +
 	"\fcancelled_at\x18\x1d \x01(\v2!.reservation.edge.v1.NullableTextR\vcancelledAt\x12/\n" +
 	"\x13cancellation_reason\x18\x1e \x01(\tR\x12cancellationReason\x12@\n" +
 	"\n" +
-	"held_until\x18\x1f \x01(\v2!.reservation.edge.v1.NullableTextR\theldUntil\x12\x1a\n" +
-	"\bsequence\x18  \x01(\x05R\bsequence\x12\x1d\n" +
+	"held_until\x18\x1f \x01(\v2!.reservation.edge.v1.NullableTextR\theldUntil\x12\x1d\n" +
 	"\n" +
-	"created_at\x18! \x01(\tR\tcreatedAt\x12\x1d\n" +
+	"created_at\x18  \x01(\tR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\" \x01(\tR\tupdatedAt\"L\n" +
+	"updated_at\x18! \x01(\tR\tupdatedAt\"L\n" +
 	"\x10AppointmentStaff\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +

@@ -2412,7 +2412,7 @@ var File_reservation_edge_b_v1_interface_b_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a'reservation/edge/b/v1/appointment.proto\x1a,reservation/edge/b/v1/appointment_type.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a!reservation/edge/b/v1/media.proto\x1a reservation/edge/b/v1/plan.proto\x1a(reservation/edge/b/v1/registration.proto\x1a#reservation/edge/b/v1/request.proto\x1a reservation/edge/b/v1/room.proto\x1a!reservation/edge/b/v1/staff.proto\x1a(reservation/edge/b/v1/subscription.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
+	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a'reservation/edge/b/v1/appointment.proto\x1a,reservation/edge/b/v1/appointment_type.proto\x1a$reservation/edge/b/v1/calendar.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a!reservation/edge/b/v1/media.proto\x1a reservation/edge/b/v1/plan.proto\x1a(reservation/edge/b/v1/registration.proto\x1a#reservation/edge/b/v1/request.proto\x1a reservation/edge/b/v1/room.proto\x1a!reservation/edge/b/v1/staff.proto\x1a(reservation/edge/b/v1/subscription.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
 	"\fTokenRequest\x12%\n" +
 	"\aapi_key\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x06apiKey\x88\x01\x01\x12,\n" +
 	"\n" +
@@ -2662,7 +2662,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xa1\x7f\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2т\x01\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -2714,7 +2714,11 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x12ListCustomerPasses\x120.reservation.edge.b.v1.ListCustomerPassesRequest\x1a1.reservation.edge.b.v1.ListCustomerPassesResponse\x12p\n" +
 	"\x0fGetCustomerPass\x12-.reservation.edge.b.v1.GetCustomerPassRequest\x1a..reservation.edge.b.v1.GetCustomerPassResponse\x12y\n" +
 	"\x12CreateCustomerPass\x120.reservation.edge.b.v1.CreateCustomerPassRequest\x1a1.reservation.edge.b.v1.CreateCustomerPassResponse\x12y\n" +
-	"\x12UpdateCustomerPass\x120.reservation.edge.b.v1.UpdateCustomerPassRequest\x1a1.reservation.edge.b.v1.UpdateCustomerPassResponse\x12v\n" +
+	"\x12UpdateCustomerPass\x120.reservation.edge.b.v1.UpdateCustomerPassRequest\x1a1.reservation.edge.b.v1.UpdateCustomerPassResponse\x12j\n" +
+	"\rListCalendars\x12+.reservation.edge.b.v1.ListCalendarsRequest\x1a,.reservation.edge.b.v1.ListCalendarsResponse\x12d\n" +
+	"\vGetCalendar\x12).reservation.edge.b.v1.GetCalendarRequest\x1a*.reservation.edge.b.v1.GetCalendarResponse\x12m\n" +
+	"\x0eCreateCalendar\x12,.reservation.edge.b.v1.CreateCalendarRequest\x1a-.reservation.edge.b.v1.CreateCalendarResponse\x12m\n" +
+	"\x0eDeleteCalendar\x12,.reservation.edge.b.v1.DeleteCalendarRequest\x1a-.reservation.edge.b.v1.DeleteCalendarResponse\x12v\n" +
 	"\x11ListDiscountCodes\x12/.reservation.edge.b.v1.ListDiscountCodesRequest\x1a0.reservation.edge.b.v1.ListDiscountCodesResponse\x12p\n" +
 	"\x0fGetDiscountCode\x12-.reservation.edge.b.v1.GetDiscountCodeRequest\x1a..reservation.edge.b.v1.GetDiscountCodeResponse\x12y\n" +
 	"\x12CreateDiscountCode\x120.reservation.edge.b.v1.CreateDiscountCodeRequest\x1a1.reservation.edge.b.v1.CreateDiscountCodeResponse\x12y\n" +
@@ -2904,230 +2908,238 @@ var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
 	(*GetWaitlistEntryRequest)(nil),                 // 68: reservation.edge.b.v1.GetWaitlistEntryRequest
 	(*AcceptOfferRequest)(nil),                      // 69: reservation.edge.b.v1.AcceptOfferRequest
 	(*DeleteWaitlistEntryRequest)(nil),              // 70: reservation.edge.b.v1.DeleteWaitlistEntryRequest
-	(*ListDiscountCodesRequest)(nil),                // 71: reservation.edge.b.v1.ListDiscountCodesRequest
-	(*GetDiscountCodeRequest)(nil),                  // 72: reservation.edge.b.v1.GetDiscountCodeRequest
-	(*CreateDiscountCodeRequest)(nil),               // 73: reservation.edge.b.v1.CreateDiscountCodeRequest
-	(*UpdateDiscountCodeRequest)(nil),               // 74: reservation.edge.b.v1.UpdateDiscountCodeRequest
-	(*ListLedgerRequest)(nil),                       // 75: reservation.edge.b.v1.ListLedgerRequest
-	(*ListWebhookEndpointsRequest)(nil),             // 76: reservation.edge.b.v1.ListWebhookEndpointsRequest
-	(*GetWebhookEndpointRequest)(nil),               // 77: reservation.edge.b.v1.GetWebhookEndpointRequest
-	(*CreateWebhookEndpointRequest)(nil),            // 78: reservation.edge.b.v1.CreateWebhookEndpointRequest
-	(*UpdateWebhookEndpointRequest)(nil),            // 79: reservation.edge.b.v1.UpdateWebhookEndpointRequest
-	(*DeleteWebhookEndpointRequest)(nil),            // 80: reservation.edge.b.v1.DeleteWebhookEndpointRequest
-	(*GetWebhookSecretRequest)(nil),                 // 81: reservation.edge.b.v1.GetWebhookSecretRequest
-	(*RotateWebhookSecretRequest)(nil),              // 82: reservation.edge.b.v1.RotateWebhookSecretRequest
-	(*SendWebhookTestRequest)(nil),                  // 83: reservation.edge.b.v1.SendWebhookTestRequest
-	(*ListWebhookDeliveriesRequest)(nil),            // 84: reservation.edge.b.v1.ListWebhookDeliveriesRequest
-	(*GetWebhookDeliveryRequest)(nil),               // 85: reservation.edge.b.v1.GetWebhookDeliveryRequest
-	(*ReplayWebhookDeliveryRequest)(nil),            // 86: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
-	(*ReplayWebhookDeliveriesRequest)(nil),          // 87: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
-	(*ListWebhookMessagesRequest)(nil),              // 88: reservation.edge.b.v1.ListWebhookMessagesRequest
-	(*ListRequestsRequest)(nil),                     // 89: reservation.edge.b.v1.ListRequestsRequest
-	(*GetRequestRequest)(nil),                       // 90: reservation.edge.b.v1.GetRequestRequest
-	(*ListPlansRequest)(nil),                        // 91: reservation.edge.b.v1.ListPlansRequest
-	(*GetPlanRequest)(nil),                          // 92: reservation.edge.b.v1.GetPlanRequest
-	(*CreatePlanRequest)(nil),                       // 93: reservation.edge.b.v1.CreatePlanRequest
-	(*UpdatePlanRequest)(nil),                       // 94: reservation.edge.b.v1.UpdatePlanRequest
-	(*ListSubscriptionsRequest)(nil),                // 95: reservation.edge.b.v1.ListSubscriptionsRequest
-	(*GetSubscriptionRequest)(nil),                  // 96: reservation.edge.b.v1.GetSubscriptionRequest
-	(*CreateSubscriptionRequest)(nil),               // 97: reservation.edge.b.v1.CreateSubscriptionRequest
-	(*ListSubscriptionPeriodsRequest)(nil),          // 98: reservation.edge.b.v1.ListSubscriptionPeriodsRequest
-	(*ListAccountEntriesRequest)(nil),               // 99: reservation.edge.b.v1.ListAccountEntriesRequest
-	(*PauseSubscriptionRequest)(nil),                // 100: reservation.edge.b.v1.PauseSubscriptionRequest
-	(*ResumeSubscriptionRequest)(nil),               // 101: reservation.edge.b.v1.ResumeSubscriptionRequest
-	(*PreviewPlanChangeRequest)(nil),                // 102: reservation.edge.b.v1.PreviewPlanChangeRequest
-	(*ChangePlanRequest)(nil),                       // 103: reservation.edge.b.v1.ChangePlanRequest
-	(*WithdrawPlanChangeRequest)(nil),               // 104: reservation.edge.b.v1.WithdrawPlanChangeRequest
-	(*PreviewSubscriptionCancellationRequest)(nil),  // 105: reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
-	(*CancelSubscriptionRequest)(nil),               // 106: reservation.edge.b.v1.CancelSubscriptionRequest
-	(*WithdrawCancellationRequest)(nil),             // 107: reservation.edge.b.v1.WithdrawCancellationRequest
-	(*RecordPaymentRequest)(nil),                    // 108: reservation.edge.b.v1.RecordPaymentRequest
-	(*RecordPaymentFailureRequest)(nil),             // 109: reservation.edge.b.v1.RecordPaymentFailureRequest
-	(*WaivePaymentRequest)(nil),                     // 110: reservation.edge.b.v1.WaivePaymentRequest
-	(*RecordRefundRequest)(nil),                     // 111: reservation.edge.b.v1.RecordRefundRequest
-	(*GetSubscriptionSettingsRequest)(nil),          // 112: reservation.edge.b.v1.GetSubscriptionSettingsRequest
-	(*UpdateSubscriptionSettingsRequest)(nil),       // 113: reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
-	(*ListMediaRequest)(nil),                        // 114: reservation.edge.b.v1.ListMediaRequest
-	(*GetMediaItemRequest)(nil),                     // 115: reservation.edge.b.v1.GetMediaItemRequest
-	(*CreateMediaItemRequest)(nil),                  // 116: reservation.edge.b.v1.CreateMediaItemRequest
-	(*UpdateMediaItemRequest)(nil),                  // 117: reservation.edge.b.v1.UpdateMediaItemRequest
-	(*DeleteMediaItemRequest)(nil),                  // 118: reservation.edge.b.v1.DeleteMediaItemRequest
-	(*CreateUploadRequest)(nil),                     // 119: reservation.edge.b.v1.CreateUploadRequest
-	(*GetUploadRequest)(nil),                        // 120: reservation.edge.b.v1.GetUploadRequest
-	(*CompleteUploadRequest)(nil),                   // 121: reservation.edge.b.v1.CompleteUploadRequest
-	(*CancelUploadRequest)(nil),                     // 122: reservation.edge.b.v1.CancelUploadRequest
-	(*CreatePlaybackLinkRequest)(nil),               // 123: reservation.edge.b.v1.CreatePlaybackLinkRequest
-	(*RecordProgressRequest)(nil),                   // 124: reservation.edge.b.v1.RecordProgressRequest
-	(*ListMediaCollectionsRequest)(nil),             // 125: reservation.edge.b.v1.ListMediaCollectionsRequest
-	(*GetMediaCollectionRequest)(nil),               // 126: reservation.edge.b.v1.GetMediaCollectionRequest
-	(*CreateMediaCollectionRequest)(nil),            // 127: reservation.edge.b.v1.CreateMediaCollectionRequest
-	(*UpdateMediaCollectionRequest)(nil),            // 128: reservation.edge.b.v1.UpdateMediaCollectionRequest
-	(*DeleteMediaCollectionRequest)(nil),            // 129: reservation.edge.b.v1.DeleteMediaCollectionRequest
-	(*ListMediaEntitlementsRequest)(nil),            // 130: reservation.edge.b.v1.ListMediaEntitlementsRequest
-	(*GetMediaEntitlementRequest)(nil),              // 131: reservation.edge.b.v1.GetMediaEntitlementRequest
-	(*CreateMediaEntitlementRequest)(nil),           // 132: reservation.edge.b.v1.CreateMediaEntitlementRequest
-	(*DeleteMediaEntitlementRequest)(nil),           // 133: reservation.edge.b.v1.DeleteMediaEntitlementRequest
-	(*ListCustomerMediaRequest)(nil),                // 134: reservation.edge.b.v1.ListCustomerMediaRequest
-	(*GetCustomerMediaRequest)(nil),                 // 135: reservation.edge.b.v1.GetCustomerMediaRequest
-	(*ListStaffRequest)(nil),                        // 136: reservation.edge.b.v1.ListStaffRequest
-	(*GetStaffMemberRequest)(nil),                   // 137: reservation.edge.b.v1.GetStaffMemberRequest
-	(*CreateStaffMemberRequest)(nil),                // 138: reservation.edge.b.v1.CreateStaffMemberRequest
-	(*UpdateStaffMemberRequest)(nil),                // 139: reservation.edge.b.v1.UpdateStaffMemberRequest
-	(*GetWorkingHoursRequest)(nil),                  // 140: reservation.edge.b.v1.GetWorkingHoursRequest
-	(*UpdateWorkingHoursRequest)(nil),               // 141: reservation.edge.b.v1.UpdateWorkingHoursRequest
-	(*ListTimeOffRequest)(nil),                      // 142: reservation.edge.b.v1.ListTimeOffRequest
-	(*CreateTimeOffRequest)(nil),                    // 143: reservation.edge.b.v1.CreateTimeOffRequest
-	(*DeleteTimeOffRequest)(nil),                    // 144: reservation.edge.b.v1.DeleteTimeOffRequest
-	(*ListHolidaysRequest)(nil),                     // 145: reservation.edge.b.v1.ListHolidaysRequest
-	(*CreateHolidayRequest)(nil),                    // 146: reservation.edge.b.v1.CreateHolidayRequest
-	(*DeleteHolidayRequest)(nil),                    // 147: reservation.edge.b.v1.DeleteHolidayRequest
-	(*ListRoomsRequest)(nil),                        // 148: reservation.edge.b.v1.ListRoomsRequest
-	(*GetRoomRequest)(nil),                          // 149: reservation.edge.b.v1.GetRoomRequest
-	(*CreateRoomRequest)(nil),                       // 150: reservation.edge.b.v1.CreateRoomRequest
-	(*UpdateRoomRequest)(nil),                       // 151: reservation.edge.b.v1.UpdateRoomRequest
-	(*ListAppointmentTypesRequest)(nil),             // 152: reservation.edge.b.v1.ListAppointmentTypesRequest
-	(*GetAppointmentTypeRequest)(nil),               // 153: reservation.edge.b.v1.GetAppointmentTypeRequest
-	(*CreateAppointmentTypeRequest)(nil),            // 154: reservation.edge.b.v1.CreateAppointmentTypeRequest
-	(*UpdateAppointmentTypeRequest)(nil),            // 155: reservation.edge.b.v1.UpdateAppointmentTypeRequest
-	(*FindSlotsRequest)(nil),                        // 156: reservation.edge.b.v1.FindSlotsRequest
-	(*ListAppointmentsRequest)(nil),                 // 157: reservation.edge.b.v1.ListAppointmentsRequest
-	(*GetAppointmentRequest)(nil),                   // 158: reservation.edge.b.v1.GetAppointmentRequest
-	(*CreateAppointmentRequest)(nil),                // 159: reservation.edge.b.v1.CreateAppointmentRequest
-	(*MoveAppointmentRequest)(nil),                  // 160: reservation.edge.b.v1.MoveAppointmentRequest
-	(*CancelAppointmentRequest)(nil),                // 161: reservation.edge.b.v1.CancelAppointmentRequest
-	(*CreateAppointmentHoldRequest)(nil),            // 162: reservation.edge.b.v1.CreateAppointmentHoldRequest
-	(*ListAssignmentsRequest)(nil),                  // 163: reservation.edge.b.v1.ListAssignmentsRequest
-	(*GetTestClockRequest)(nil),                     // 164: reservation.edge.b.v1.GetTestClockRequest
-	(*AdvanceTestClockRequest)(nil),                 // 165: reservation.edge.b.v1.AdvanceTestClockRequest
-	(*ResetTestDataRequest)(nil),                    // 166: reservation.edge.b.v1.ResetTestDataRequest
-	(*ListEventsResponse)(nil),                      // 167: reservation.edge.b.v1.ListEventsResponse
-	(*GetEventResponse)(nil),                        // 168: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventResponse)(nil),                     // 169: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventResponse)(nil),                     // 170: reservation.edge.b.v1.UpdateEventResponse
-	(*DeleteEventResponse)(nil),                     // 171: reservation.edge.b.v1.DeleteEventResponse
-	(*ListRegistrationsResponse)(nil),               // 172: reservation.edge.b.v1.ListRegistrationsResponse
-	(*CreateRegistrationResponse)(nil),              // 173: reservation.edge.b.v1.CreateRegistrationResponse
-	(*GetRegistrationResponse)(nil),                 // 174: reservation.edge.b.v1.GetRegistrationResponse
-	(*DeleteRegistrationResponse)(nil),              // 175: reservation.edge.b.v1.DeleteRegistrationResponse
-	(*AddEventDateResponse)(nil),                    // 176: reservation.edge.b.v1.AddEventDateResponse
-	(*ListEventDatesResponse)(nil),                  // 177: reservation.edge.b.v1.ListEventDatesResponse
-	(*GetEventDateResponse)(nil),                    // 178: reservation.edge.b.v1.GetEventDateResponse
-	(*UpdateEventDateResponse)(nil),                 // 179: reservation.edge.b.v1.UpdateEventDateResponse
-	(*CancelEventDateResponse)(nil),                 // 180: reservation.edge.b.v1.CancelEventDateResponse
-	(*JoinWaitlistResponse)(nil),                    // 181: reservation.edge.b.v1.JoinWaitlistResponse
-	(*ListAllRegistrationsResponse)(nil),            // 182: reservation.edge.b.v1.ListAllRegistrationsResponse
-	(*GetAnyRegistrationResponse)(nil),              // 183: reservation.edge.b.v1.GetAnyRegistrationResponse
-	(*CancelRegistrationResponse)(nil),              // 184: reservation.edge.b.v1.CancelRegistrationResponse
-	(*PreviewCancellationResponse)(nil),             // 185: reservation.edge.b.v1.PreviewCancellationResponse
-	(*RefundRegistrationResponse)(nil),              // 186: reservation.edge.b.v1.RefundRegistrationResponse
-	(*RecordAttendanceResponse)(nil),                // 187: reservation.edge.b.v1.RecordAttendanceResponse
-	(*ListTransactionsResponse)(nil),                // 188: reservation.edge.b.v1.ListTransactionsResponse
-	(*CreateTransactionResponse)(nil),               // 189: reservation.edge.b.v1.CreateTransactionResponse
-	(*GetTransactionResponse)(nil),                  // 190: reservation.edge.b.v1.GetTransactionResponse
-	(*CreateHoldResponse)(nil),                      // 191: reservation.edge.b.v1.CreateHoldResponse
-	(*GetHoldResponse)(nil),                         // 192: reservation.edge.b.v1.GetHoldResponse
-	(*ConfirmHoldResponse)(nil),                     // 193: reservation.edge.b.v1.ConfirmHoldResponse
-	(*DeleteHoldResponse)(nil),                      // 194: reservation.edge.b.v1.DeleteHoldResponse
-	(*ListWaitlistEntriesResponse)(nil),             // 195: reservation.edge.b.v1.ListWaitlistEntriesResponse
-	(*GetWaitlistEntryResponse)(nil),                // 196: reservation.edge.b.v1.GetWaitlistEntryResponse
-	(*AcceptOfferResponse)(nil),                     // 197: reservation.edge.b.v1.AcceptOfferResponse
-	(*DeleteWaitlistEntryResponse)(nil),             // 198: reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	(*ListDiscountCodesResponse)(nil),               // 199: reservation.edge.b.v1.ListDiscountCodesResponse
-	(*GetDiscountCodeResponse)(nil),                 // 200: reservation.edge.b.v1.GetDiscountCodeResponse
-	(*CreateDiscountCodeResponse)(nil),              // 201: reservation.edge.b.v1.CreateDiscountCodeResponse
-	(*UpdateDiscountCodeResponse)(nil),              // 202: reservation.edge.b.v1.UpdateDiscountCodeResponse
-	(*ListLedgerResponse)(nil),                      // 203: reservation.edge.b.v1.ListLedgerResponse
-	(*ListWebhookEndpointsResponse)(nil),            // 204: reservation.edge.b.v1.ListWebhookEndpointsResponse
-	(*GetWebhookEndpointResponse)(nil),              // 205: reservation.edge.b.v1.GetWebhookEndpointResponse
-	(*CreateWebhookEndpointResponse)(nil),           // 206: reservation.edge.b.v1.CreateWebhookEndpointResponse
-	(*UpdateWebhookEndpointResponse)(nil),           // 207: reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	(*DeleteWebhookEndpointResponse)(nil),           // 208: reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	(*GetWebhookSecretResponse)(nil),                // 209: reservation.edge.b.v1.GetWebhookSecretResponse
-	(*RotateWebhookSecretResponse)(nil),             // 210: reservation.edge.b.v1.RotateWebhookSecretResponse
-	(*SendWebhookTestResponse)(nil),                 // 211: reservation.edge.b.v1.SendWebhookTestResponse
-	(*ListWebhookDeliveriesResponse)(nil),           // 212: reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	(*GetWebhookDeliveryResponse)(nil),              // 213: reservation.edge.b.v1.GetWebhookDeliveryResponse
-	(*ReplayWebhookDeliveryResponse)(nil),           // 214: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	(*ReplayWebhookDeliveriesResponse)(nil),         // 215: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	(*ListWebhookMessagesResponse)(nil),             // 216: reservation.edge.b.v1.ListWebhookMessagesResponse
-	(*ListRequestsResponse)(nil),                    // 217: reservation.edge.b.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),                      // 218: reservation.edge.b.v1.GetRequestResponse
-	(*ListPlansResponse)(nil),                       // 219: reservation.edge.b.v1.ListPlansResponse
-	(*GetPlanResponse)(nil),                         // 220: reservation.edge.b.v1.GetPlanResponse
-	(*CreatePlanResponse)(nil),                      // 221: reservation.edge.b.v1.CreatePlanResponse
-	(*UpdatePlanResponse)(nil),                      // 222: reservation.edge.b.v1.UpdatePlanResponse
-	(*ListSubscriptionsResponse)(nil),               // 223: reservation.edge.b.v1.ListSubscriptionsResponse
-	(*GetSubscriptionResponse)(nil),                 // 224: reservation.edge.b.v1.GetSubscriptionResponse
-	(*CreateSubscriptionResponse)(nil),              // 225: reservation.edge.b.v1.CreateSubscriptionResponse
-	(*ListSubscriptionPeriodsResponse)(nil),         // 226: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	(*ListAccountEntriesResponse)(nil),              // 227: reservation.edge.b.v1.ListAccountEntriesResponse
-	(*PauseSubscriptionResponse)(nil),               // 228: reservation.edge.b.v1.PauseSubscriptionResponse
-	(*ResumeSubscriptionResponse)(nil),              // 229: reservation.edge.b.v1.ResumeSubscriptionResponse
-	(*PreviewPlanChangeResponse)(nil),               // 230: reservation.edge.b.v1.PreviewPlanChangeResponse
-	(*ChangePlanResponse)(nil),                      // 231: reservation.edge.b.v1.ChangePlanResponse
-	(*WithdrawPlanChangeResponse)(nil),              // 232: reservation.edge.b.v1.WithdrawPlanChangeResponse
-	(*PreviewSubscriptionCancellationResponse)(nil), // 233: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	(*CancelSubscriptionResponse)(nil),              // 234: reservation.edge.b.v1.CancelSubscriptionResponse
-	(*WithdrawCancellationResponse)(nil),            // 235: reservation.edge.b.v1.WithdrawCancellationResponse
-	(*RecordPaymentResponse)(nil),                   // 236: reservation.edge.b.v1.RecordPaymentResponse
-	(*RecordPaymentFailureResponse)(nil),            // 237: reservation.edge.b.v1.RecordPaymentFailureResponse
-	(*WaivePaymentResponse)(nil),                    // 238: reservation.edge.b.v1.WaivePaymentResponse
-	(*RecordRefundResponse)(nil),                    // 239: reservation.edge.b.v1.RecordRefundResponse
-	(*GetSubscriptionSettingsResponse)(nil),         // 240: reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	(*UpdateSubscriptionSettingsResponse)(nil),      // 241: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	(*ListMediaResponse)(nil),                       // 242: reservation.edge.b.v1.ListMediaResponse
-	(*GetMediaItemResponse)(nil),                    // 243: reservation.edge.b.v1.GetMediaItemResponse
-	(*CreateMediaItemResponse)(nil),                 // 244: reservation.edge.b.v1.CreateMediaItemResponse
-	(*UpdateMediaItemResponse)(nil),                 // 245: reservation.edge.b.v1.UpdateMediaItemResponse
-	(*DeleteMediaItemResponse)(nil),                 // 246: reservation.edge.b.v1.DeleteMediaItemResponse
-	(*CreateUploadResponse)(nil),                    // 247: reservation.edge.b.v1.CreateUploadResponse
-	(*GetUploadResponse)(nil),                       // 248: reservation.edge.b.v1.GetUploadResponse
-	(*CompleteUploadResponse)(nil),                  // 249: reservation.edge.b.v1.CompleteUploadResponse
-	(*CancelUploadResponse)(nil),                    // 250: reservation.edge.b.v1.CancelUploadResponse
-	(*CreatePlaybackLinkResponse)(nil),              // 251: reservation.edge.b.v1.CreatePlaybackLinkResponse
-	(*RecordProgressResponse)(nil),                  // 252: reservation.edge.b.v1.RecordProgressResponse
-	(*ListMediaCollectionsResponse)(nil),            // 253: reservation.edge.b.v1.ListMediaCollectionsResponse
-	(*GetMediaCollectionResponse)(nil),              // 254: reservation.edge.b.v1.GetMediaCollectionResponse
-	(*CreateMediaCollectionResponse)(nil),           // 255: reservation.edge.b.v1.CreateMediaCollectionResponse
-	(*UpdateMediaCollectionResponse)(nil),           // 256: reservation.edge.b.v1.UpdateMediaCollectionResponse
-	(*DeleteMediaCollectionResponse)(nil),           // 257: reservation.edge.b.v1.DeleteMediaCollectionResponse
-	(*ListMediaEntitlementsResponse)(nil),           // 258: reservation.edge.b.v1.ListMediaEntitlementsResponse
-	(*GetMediaEntitlementResponse)(nil),             // 259: reservation.edge.b.v1.GetMediaEntitlementResponse
-	(*CreateMediaEntitlementResponse)(nil),          // 260: reservation.edge.b.v1.CreateMediaEntitlementResponse
-	(*DeleteMediaEntitlementResponse)(nil),          // 261: reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	(*ListCustomerMediaResponse)(nil),               // 262: reservation.edge.b.v1.ListCustomerMediaResponse
-	(*GetCustomerMediaResponse)(nil),                // 263: reservation.edge.b.v1.GetCustomerMediaResponse
-	(*ListStaffResponse)(nil),                       // 264: reservation.edge.b.v1.ListStaffResponse
-	(*GetStaffMemberResponse)(nil),                  // 265: reservation.edge.b.v1.GetStaffMemberResponse
-	(*CreateStaffMemberResponse)(nil),               // 266: reservation.edge.b.v1.CreateStaffMemberResponse
-	(*UpdateStaffMemberResponse)(nil),               // 267: reservation.edge.b.v1.UpdateStaffMemberResponse
-	(*GetWorkingHoursResponse)(nil),                 // 268: reservation.edge.b.v1.GetWorkingHoursResponse
-	(*UpdateWorkingHoursResponse)(nil),              // 269: reservation.edge.b.v1.UpdateWorkingHoursResponse
-	(*ListTimeOffResponse)(nil),                     // 270: reservation.edge.b.v1.ListTimeOffResponse
-	(*CreateTimeOffResponse)(nil),                   // 271: reservation.edge.b.v1.CreateTimeOffResponse
-	(*DeleteTimeOffResponse)(nil),                   // 272: reservation.edge.b.v1.DeleteTimeOffResponse
-	(*ListHolidaysResponse)(nil),                    // 273: reservation.edge.b.v1.ListHolidaysResponse
-	(*CreateHolidayResponse)(nil),                   // 274: reservation.edge.b.v1.CreateHolidayResponse
-	(*DeleteHolidayResponse)(nil),                   // 275: reservation.edge.b.v1.DeleteHolidayResponse
-	(*ListRoomsResponse)(nil),                       // 276: reservation.edge.b.v1.ListRoomsResponse
-	(*GetRoomResponse)(nil),                         // 277: reservation.edge.b.v1.GetRoomResponse
-	(*CreateRoomResponse)(nil),                      // 278: reservation.edge.b.v1.CreateRoomResponse
-	(*UpdateRoomResponse)(nil),                      // 279: reservation.edge.b.v1.UpdateRoomResponse
-	(*ListAppointmentTypesResponse)(nil),            // 280: reservation.edge.b.v1.ListAppointmentTypesResponse
-	(*GetAppointmentTypeResponse)(nil),              // 281: reservation.edge.b.v1.GetAppointmentTypeResponse
-	(*CreateAppointmentTypeResponse)(nil),           // 282: reservation.edge.b.v1.CreateAppointmentTypeResponse
-	(*UpdateAppointmentTypeResponse)(nil),           // 283: reservation.edge.b.v1.UpdateAppointmentTypeResponse
-	(*FindSlotsResponse)(nil),                       // 284: reservation.edge.b.v1.FindSlotsResponse
-	(*ListAppointmentsResponse)(nil),                // 285: reservation.edge.b.v1.ListAppointmentsResponse
-	(*GetAppointmentResponse)(nil),                  // 286: reservation.edge.b.v1.GetAppointmentResponse
-	(*CreateAppointmentResponse)(nil),               // 287: reservation.edge.b.v1.CreateAppointmentResponse
-	(*MoveAppointmentResponse)(nil),                 // 288: reservation.edge.b.v1.MoveAppointmentResponse
-	(*CancelAppointmentResponse)(nil),               // 289: reservation.edge.b.v1.CancelAppointmentResponse
-	(*CreateAppointmentHoldResponse)(nil),           // 290: reservation.edge.b.v1.CreateAppointmentHoldResponse
-	(*ListAssignmentsResponse)(nil),                 // 291: reservation.edge.b.v1.ListAssignmentsResponse
-	(*GetTestClockResponse)(nil),                    // 292: reservation.edge.b.v1.GetTestClockResponse
-	(*AdvanceTestClockResponse)(nil),                // 293: reservation.edge.b.v1.AdvanceTestClockResponse
-	(*ResetTestDataResponse)(nil),                   // 294: reservation.edge.b.v1.ResetTestDataResponse
+	(*ListCalendarsRequest)(nil),                    // 71: reservation.edge.b.v1.ListCalendarsRequest
+	(*GetCalendarRequest)(nil),                      // 72: reservation.edge.b.v1.GetCalendarRequest
+	(*CreateCalendarRequest)(nil),                   // 73: reservation.edge.b.v1.CreateCalendarRequest
+	(*DeleteCalendarRequest)(nil),                   // 74: reservation.edge.b.v1.DeleteCalendarRequest
+	(*ListDiscountCodesRequest)(nil),                // 75: reservation.edge.b.v1.ListDiscountCodesRequest
+	(*GetDiscountCodeRequest)(nil),                  // 76: reservation.edge.b.v1.GetDiscountCodeRequest
+	(*CreateDiscountCodeRequest)(nil),               // 77: reservation.edge.b.v1.CreateDiscountCodeRequest
+	(*UpdateDiscountCodeRequest)(nil),               // 78: reservation.edge.b.v1.UpdateDiscountCodeRequest
+	(*ListLedgerRequest)(nil),                       // 79: reservation.edge.b.v1.ListLedgerRequest
+	(*ListWebhookEndpointsRequest)(nil),             // 80: reservation.edge.b.v1.ListWebhookEndpointsRequest
+	(*GetWebhookEndpointRequest)(nil),               // 81: reservation.edge.b.v1.GetWebhookEndpointRequest
+	(*CreateWebhookEndpointRequest)(nil),            // 82: reservation.edge.b.v1.CreateWebhookEndpointRequest
+	(*UpdateWebhookEndpointRequest)(nil),            // 83: reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	(*DeleteWebhookEndpointRequest)(nil),            // 84: reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	(*GetWebhookSecretRequest)(nil),                 // 85: reservation.edge.b.v1.GetWebhookSecretRequest
+	(*RotateWebhookSecretRequest)(nil),              // 86: reservation.edge.b.v1.RotateWebhookSecretRequest
+	(*SendWebhookTestRequest)(nil),                  // 87: reservation.edge.b.v1.SendWebhookTestRequest
+	(*ListWebhookDeliveriesRequest)(nil),            // 88: reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	(*GetWebhookDeliveryRequest)(nil),               // 89: reservation.edge.b.v1.GetWebhookDeliveryRequest
+	(*ReplayWebhookDeliveryRequest)(nil),            // 90: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	(*ReplayWebhookDeliveriesRequest)(nil),          // 91: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	(*ListWebhookMessagesRequest)(nil),              // 92: reservation.edge.b.v1.ListWebhookMessagesRequest
+	(*ListRequestsRequest)(nil),                     // 93: reservation.edge.b.v1.ListRequestsRequest
+	(*GetRequestRequest)(nil),                       // 94: reservation.edge.b.v1.GetRequestRequest
+	(*ListPlansRequest)(nil),                        // 95: reservation.edge.b.v1.ListPlansRequest
+	(*GetPlanRequest)(nil),                          // 96: reservation.edge.b.v1.GetPlanRequest
+	(*CreatePlanRequest)(nil),                       // 97: reservation.edge.b.v1.CreatePlanRequest
+	(*UpdatePlanRequest)(nil),                       // 98: reservation.edge.b.v1.UpdatePlanRequest
+	(*ListSubscriptionsRequest)(nil),                // 99: reservation.edge.b.v1.ListSubscriptionsRequest
+	(*GetSubscriptionRequest)(nil),                  // 100: reservation.edge.b.v1.GetSubscriptionRequest
+	(*CreateSubscriptionRequest)(nil),               // 101: reservation.edge.b.v1.CreateSubscriptionRequest
+	(*ListSubscriptionPeriodsRequest)(nil),          // 102: reservation.edge.b.v1.ListSubscriptionPeriodsRequest
+	(*ListAccountEntriesRequest)(nil),               // 103: reservation.edge.b.v1.ListAccountEntriesRequest
+	(*PauseSubscriptionRequest)(nil),                // 104: reservation.edge.b.v1.PauseSubscriptionRequest
+	(*ResumeSubscriptionRequest)(nil),               // 105: reservation.edge.b.v1.ResumeSubscriptionRequest
+	(*PreviewPlanChangeRequest)(nil),                // 106: reservation.edge.b.v1.PreviewPlanChangeRequest
+	(*ChangePlanRequest)(nil),                       // 107: reservation.edge.b.v1.ChangePlanRequest
+	(*WithdrawPlanChangeRequest)(nil),               // 108: reservation.edge.b.v1.WithdrawPlanChangeRequest
+	(*PreviewSubscriptionCancellationRequest)(nil),  // 109: reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
+	(*CancelSubscriptionRequest)(nil),               // 110: reservation.edge.b.v1.CancelSubscriptionRequest
+	(*WithdrawCancellationRequest)(nil),             // 111: reservation.edge.b.v1.WithdrawCancellationRequest
+	(*RecordPaymentRequest)(nil),                    // 112: reservation.edge.b.v1.RecordPaymentRequest
+	(*RecordPaymentFailureRequest)(nil),             // 113: reservation.edge.b.v1.RecordPaymentFailureRequest
+	(*WaivePaymentRequest)(nil),                     // 114: reservation.edge.b.v1.WaivePaymentRequest
+	(*RecordRefundRequest)(nil),                     // 115: reservation.edge.b.v1.RecordRefundRequest
+	(*GetSubscriptionSettingsRequest)(nil),          // 116: reservation.edge.b.v1.GetSubscriptionSettingsRequest
+	(*UpdateSubscriptionSettingsRequest)(nil),       // 117: reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
+	(*ListMediaRequest)(nil),                        // 118: reservation.edge.b.v1.ListMediaRequest
+	(*GetMediaItemRequest)(nil),                     // 119: reservation.edge.b.v1.GetMediaItemRequest
+	(*CreateMediaItemRequest)(nil),                  // 120: reservation.edge.b.v1.CreateMediaItemRequest
+	(*UpdateMediaItemRequest)(nil),                  // 121: reservation.edge.b.v1.UpdateMediaItemRequest
+	(*DeleteMediaItemRequest)(nil),                  // 122: reservation.edge.b.v1.DeleteMediaItemRequest
+	(*CreateUploadRequest)(nil),                     // 123: reservation.edge.b.v1.CreateUploadRequest
+	(*GetUploadRequest)(nil),                        // 124: reservation.edge.b.v1.GetUploadRequest
+	(*CompleteUploadRequest)(nil),                   // 125: reservation.edge.b.v1.CompleteUploadRequest
+	(*CancelUploadRequest)(nil),                     // 126: reservation.edge.b.v1.CancelUploadRequest
+	(*CreatePlaybackLinkRequest)(nil),               // 127: reservation.edge.b.v1.CreatePlaybackLinkRequest
+	(*RecordProgressRequest)(nil),                   // 128: reservation.edge.b.v1.RecordProgressRequest
+	(*ListMediaCollectionsRequest)(nil),             // 129: reservation.edge.b.v1.ListMediaCollectionsRequest
+	(*GetMediaCollectionRequest)(nil),               // 130: reservation.edge.b.v1.GetMediaCollectionRequest
+	(*CreateMediaCollectionRequest)(nil),            // 131: reservation.edge.b.v1.CreateMediaCollectionRequest
+	(*UpdateMediaCollectionRequest)(nil),            // 132: reservation.edge.b.v1.UpdateMediaCollectionRequest
+	(*DeleteMediaCollectionRequest)(nil),            // 133: reservation.edge.b.v1.DeleteMediaCollectionRequest
+	(*ListMediaEntitlementsRequest)(nil),            // 134: reservation.edge.b.v1.ListMediaEntitlementsRequest
+	(*GetMediaEntitlementRequest)(nil),              // 135: reservation.edge.b.v1.GetMediaEntitlementRequest
+	(*CreateMediaEntitlementRequest)(nil),           // 136: reservation.edge.b.v1.CreateMediaEntitlementRequest
+	(*DeleteMediaEntitlementRequest)(nil),           // 137: reservation.edge.b.v1.DeleteMediaEntitlementRequest
+	(*ListCustomerMediaRequest)(nil),                // 138: reservation.edge.b.v1.ListCustomerMediaRequest
+	(*GetCustomerMediaRequest)(nil),                 // 139: reservation.edge.b.v1.GetCustomerMediaRequest
+	(*ListStaffRequest)(nil),                        // 140: reservation.edge.b.v1.ListStaffRequest
+	(*GetStaffMemberRequest)(nil),                   // 141: reservation.edge.b.v1.GetStaffMemberRequest
+	(*CreateStaffMemberRequest)(nil),                // 142: reservation.edge.b.v1.CreateStaffMemberRequest
+	(*UpdateStaffMemberRequest)(nil),                // 143: reservation.edge.b.v1.UpdateStaffMemberRequest
+	(*GetWorkingHoursRequest)(nil),                  // 144: reservation.edge.b.v1.GetWorkingHoursRequest
+	(*UpdateWorkingHoursRequest)(nil),               // 145: reservation.edge.b.v1.UpdateWorkingHoursRequest
+	(*ListTimeOffRequest)(nil),                      // 146: reservation.edge.b.v1.ListTimeOffRequest
+	(*CreateTimeOffRequest)(nil),                    // 147: reservation.edge.b.v1.CreateTimeOffRequest
+	(*DeleteTimeOffRequest)(nil),                    // 148: reservation.edge.b.v1.DeleteTimeOffRequest
+	(*ListHolidaysRequest)(nil),                     // 149: reservation.edge.b.v1.ListHolidaysRequest
+	(*CreateHolidayRequest)(nil),                    // 150: reservation.edge.b.v1.CreateHolidayRequest
+	(*DeleteHolidayRequest)(nil),                    // 151: reservation.edge.b.v1.DeleteHolidayRequest
+	(*ListRoomsRequest)(nil),                        // 152: reservation.edge.b.v1.ListRoomsRequest
+	(*GetRoomRequest)(nil),                          // 153: reservation.edge.b.v1.GetRoomRequest
+	(*CreateRoomRequest)(nil),                       // 154: reservation.edge.b.v1.CreateRoomRequest
+	(*UpdateRoomRequest)(nil),                       // 155: reservation.edge.b.v1.UpdateRoomRequest
+	(*ListAppointmentTypesRequest)(nil),             // 156: reservation.edge.b.v1.ListAppointmentTypesRequest
+	(*GetAppointmentTypeRequest)(nil),               // 157: reservation.edge.b.v1.GetAppointmentTypeRequest
+	(*CreateAppointmentTypeRequest)(nil),            // 158: reservation.edge.b.v1.CreateAppointmentTypeRequest
+	(*UpdateAppointmentTypeRequest)(nil),            // 159: reservation.edge.b.v1.UpdateAppointmentTypeRequest
+	(*FindSlotsRequest)(nil),                        // 160: reservation.edge.b.v1.FindSlotsRequest
+	(*ListAppointmentsRequest)(nil),                 // 161: reservation.edge.b.v1.ListAppointmentsRequest
+	(*GetAppointmentRequest)(nil),                   // 162: reservation.edge.b.v1.GetAppointmentRequest
+	(*CreateAppointmentRequest)(nil),                // 163: reservation.edge.b.v1.CreateAppointmentRequest
+	(*MoveAppointmentRequest)(nil),                  // 164: reservation.edge.b.v1.MoveAppointmentRequest
+	(*CancelAppointmentRequest)(nil),                // 165: reservation.edge.b.v1.CancelAppointmentRequest
+	(*CreateAppointmentHoldRequest)(nil),            // 166: reservation.edge.b.v1.CreateAppointmentHoldRequest
+	(*ListAssignmentsRequest)(nil),                  // 167: reservation.edge.b.v1.ListAssignmentsRequest
+	(*GetTestClockRequest)(nil),                     // 168: reservation.edge.b.v1.GetTestClockRequest
+	(*AdvanceTestClockRequest)(nil),                 // 169: reservation.edge.b.v1.AdvanceTestClockRequest
+	(*ResetTestDataRequest)(nil),                    // 170: reservation.edge.b.v1.ResetTestDataRequest
+	(*ListEventsResponse)(nil),                      // 171: reservation.edge.b.v1.ListEventsResponse
+	(*GetEventResponse)(nil),                        // 172: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventResponse)(nil),                     // 173: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventResponse)(nil),                     // 174: reservation.edge.b.v1.UpdateEventResponse
+	(*DeleteEventResponse)(nil),                     // 175: reservation.edge.b.v1.DeleteEventResponse
+	(*ListRegistrationsResponse)(nil),               // 176: reservation.edge.b.v1.ListRegistrationsResponse
+	(*CreateRegistrationResponse)(nil),              // 177: reservation.edge.b.v1.CreateRegistrationResponse
+	(*GetRegistrationResponse)(nil),                 // 178: reservation.edge.b.v1.GetRegistrationResponse
+	(*DeleteRegistrationResponse)(nil),              // 179: reservation.edge.b.v1.DeleteRegistrationResponse
+	(*AddEventDateResponse)(nil),                    // 180: reservation.edge.b.v1.AddEventDateResponse
+	(*ListEventDatesResponse)(nil),                  // 181: reservation.edge.b.v1.ListEventDatesResponse
+	(*GetEventDateResponse)(nil),                    // 182: reservation.edge.b.v1.GetEventDateResponse
+	(*UpdateEventDateResponse)(nil),                 // 183: reservation.edge.b.v1.UpdateEventDateResponse
+	(*CancelEventDateResponse)(nil),                 // 184: reservation.edge.b.v1.CancelEventDateResponse
+	(*JoinWaitlistResponse)(nil),                    // 185: reservation.edge.b.v1.JoinWaitlistResponse
+	(*ListAllRegistrationsResponse)(nil),            // 186: reservation.edge.b.v1.ListAllRegistrationsResponse
+	(*GetAnyRegistrationResponse)(nil),              // 187: reservation.edge.b.v1.GetAnyRegistrationResponse
+	(*CancelRegistrationResponse)(nil),              // 188: reservation.edge.b.v1.CancelRegistrationResponse
+	(*PreviewCancellationResponse)(nil),             // 189: reservation.edge.b.v1.PreviewCancellationResponse
+	(*RefundRegistrationResponse)(nil),              // 190: reservation.edge.b.v1.RefundRegistrationResponse
+	(*RecordAttendanceResponse)(nil),                // 191: reservation.edge.b.v1.RecordAttendanceResponse
+	(*ListTransactionsResponse)(nil),                // 192: reservation.edge.b.v1.ListTransactionsResponse
+	(*CreateTransactionResponse)(nil),               // 193: reservation.edge.b.v1.CreateTransactionResponse
+	(*GetTransactionResponse)(nil),                  // 194: reservation.edge.b.v1.GetTransactionResponse
+	(*CreateHoldResponse)(nil),                      // 195: reservation.edge.b.v1.CreateHoldResponse
+	(*GetHoldResponse)(nil),                         // 196: reservation.edge.b.v1.GetHoldResponse
+	(*ConfirmHoldResponse)(nil),                     // 197: reservation.edge.b.v1.ConfirmHoldResponse
+	(*DeleteHoldResponse)(nil),                      // 198: reservation.edge.b.v1.DeleteHoldResponse
+	(*ListWaitlistEntriesResponse)(nil),             // 199: reservation.edge.b.v1.ListWaitlistEntriesResponse
+	(*GetWaitlistEntryResponse)(nil),                // 200: reservation.edge.b.v1.GetWaitlistEntryResponse
+	(*AcceptOfferResponse)(nil),                     // 201: reservation.edge.b.v1.AcceptOfferResponse
+	(*DeleteWaitlistEntryResponse)(nil),             // 202: reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	(*ListCalendarsResponse)(nil),                   // 203: reservation.edge.b.v1.ListCalendarsResponse
+	(*GetCalendarResponse)(nil),                     // 204: reservation.edge.b.v1.GetCalendarResponse
+	(*CreateCalendarResponse)(nil),                  // 205: reservation.edge.b.v1.CreateCalendarResponse
+	(*DeleteCalendarResponse)(nil),                  // 206: reservation.edge.b.v1.DeleteCalendarResponse
+	(*ListDiscountCodesResponse)(nil),               // 207: reservation.edge.b.v1.ListDiscountCodesResponse
+	(*GetDiscountCodeResponse)(nil),                 // 208: reservation.edge.b.v1.GetDiscountCodeResponse
+	(*CreateDiscountCodeResponse)(nil),              // 209: reservation.edge.b.v1.CreateDiscountCodeResponse
+	(*UpdateDiscountCodeResponse)(nil),              // 210: reservation.edge.b.v1.UpdateDiscountCodeResponse
+	(*ListLedgerResponse)(nil),                      // 211: reservation.edge.b.v1.ListLedgerResponse
+	(*ListWebhookEndpointsResponse)(nil),            // 212: reservation.edge.b.v1.ListWebhookEndpointsResponse
+	(*GetWebhookEndpointResponse)(nil),              // 213: reservation.edge.b.v1.GetWebhookEndpointResponse
+	(*CreateWebhookEndpointResponse)(nil),           // 214: reservation.edge.b.v1.CreateWebhookEndpointResponse
+	(*UpdateWebhookEndpointResponse)(nil),           // 215: reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	(*DeleteWebhookEndpointResponse)(nil),           // 216: reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	(*GetWebhookSecretResponse)(nil),                // 217: reservation.edge.b.v1.GetWebhookSecretResponse
+	(*RotateWebhookSecretResponse)(nil),             // 218: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*SendWebhookTestResponse)(nil),                 // 219: reservation.edge.b.v1.SendWebhookTestResponse
+	(*ListWebhookDeliveriesResponse)(nil),           // 220: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryResponse)(nil),              // 221: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryResponse)(nil),           // 222: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*ReplayWebhookDeliveriesResponse)(nil),         // 223: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesResponse)(nil),             // 224: reservation.edge.b.v1.ListWebhookMessagesResponse
+	(*ListRequestsResponse)(nil),                    // 225: reservation.edge.b.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),                      // 226: reservation.edge.b.v1.GetRequestResponse
+	(*ListPlansResponse)(nil),                       // 227: reservation.edge.b.v1.ListPlansResponse
+	(*GetPlanResponse)(nil),                         // 228: reservation.edge.b.v1.GetPlanResponse
+	(*CreatePlanResponse)(nil),                      // 229: reservation.edge.b.v1.CreatePlanResponse
+	(*UpdatePlanResponse)(nil),                      // 230: reservation.edge.b.v1.UpdatePlanResponse
+	(*ListSubscriptionsResponse)(nil),               // 231: reservation.edge.b.v1.ListSubscriptionsResponse
+	(*GetSubscriptionResponse)(nil),                 // 232: reservation.edge.b.v1.GetSubscriptionResponse
+	(*CreateSubscriptionResponse)(nil),              // 233: reservation.edge.b.v1.CreateSubscriptionResponse
+	(*ListSubscriptionPeriodsResponse)(nil),         // 234: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	(*ListAccountEntriesResponse)(nil),              // 235: reservation.edge.b.v1.ListAccountEntriesResponse
+	(*PauseSubscriptionResponse)(nil),               // 236: reservation.edge.b.v1.PauseSubscriptionResponse
+	(*ResumeSubscriptionResponse)(nil),              // 237: reservation.edge.b.v1.ResumeSubscriptionResponse
+	(*PreviewPlanChangeResponse)(nil),               // 238: reservation.edge.b.v1.PreviewPlanChangeResponse
+	(*ChangePlanResponse)(nil),                      // 239: reservation.edge.b.v1.ChangePlanResponse
+	(*WithdrawPlanChangeResponse)(nil),              // 240: reservation.edge.b.v1.WithdrawPlanChangeResponse
+	(*PreviewSubscriptionCancellationResponse)(nil), // 241: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	(*CancelSubscriptionResponse)(nil),              // 242: reservation.edge.b.v1.CancelSubscriptionResponse
+	(*WithdrawCancellationResponse)(nil),            // 243: reservation.edge.b.v1.WithdrawCancellationResponse
+	(*RecordPaymentResponse)(nil),                   // 244: reservation.edge.b.v1.RecordPaymentResponse
+	(*RecordPaymentFailureResponse)(nil),            // 245: reservation.edge.b.v1.RecordPaymentFailureResponse
+	(*WaivePaymentResponse)(nil),                    // 246: reservation.edge.b.v1.WaivePaymentResponse
+	(*RecordRefundResponse)(nil),                    // 247: reservation.edge.b.v1.RecordRefundResponse
+	(*GetSubscriptionSettingsResponse)(nil),         // 248: reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	(*UpdateSubscriptionSettingsResponse)(nil),      // 249: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	(*ListMediaResponse)(nil),                       // 250: reservation.edge.b.v1.ListMediaResponse
+	(*GetMediaItemResponse)(nil),                    // 251: reservation.edge.b.v1.GetMediaItemResponse
+	(*CreateMediaItemResponse)(nil),                 // 252: reservation.edge.b.v1.CreateMediaItemResponse
+	(*UpdateMediaItemResponse)(nil),                 // 253: reservation.edge.b.v1.UpdateMediaItemResponse
+	(*DeleteMediaItemResponse)(nil),                 // 254: reservation.edge.b.v1.DeleteMediaItemResponse
+	(*CreateUploadResponse)(nil),                    // 255: reservation.edge.b.v1.CreateUploadResponse
+	(*GetUploadResponse)(nil),                       // 256: reservation.edge.b.v1.GetUploadResponse
+	(*CompleteUploadResponse)(nil),                  // 257: reservation.edge.b.v1.CompleteUploadResponse
+	(*CancelUploadResponse)(nil),                    // 258: reservation.edge.b.v1.CancelUploadResponse
+	(*CreatePlaybackLinkResponse)(nil),              // 259: reservation.edge.b.v1.CreatePlaybackLinkResponse
+	(*RecordProgressResponse)(nil),                  // 260: reservation.edge.b.v1.RecordProgressResponse
+	(*ListMediaCollectionsResponse)(nil),            // 261: reservation.edge.b.v1.ListMediaCollectionsResponse
+	(*GetMediaCollectionResponse)(nil),              // 262: reservation.edge.b.v1.GetMediaCollectionResponse
+	(*CreateMediaCollectionResponse)(nil),           // 263: reservation.edge.b.v1.CreateMediaCollectionResponse
+	(*UpdateMediaCollectionResponse)(nil),           // 264: reservation.edge.b.v1.UpdateMediaCollectionResponse
+	(*DeleteMediaCollectionResponse)(nil),           // 265: reservation.edge.b.v1.DeleteMediaCollectionResponse
+	(*ListMediaEntitlementsResponse)(nil),           // 266: reservation.edge.b.v1.ListMediaEntitlementsResponse
+	(*GetMediaEntitlementResponse)(nil),             // 267: reservation.edge.b.v1.GetMediaEntitlementResponse
+	(*CreateMediaEntitlementResponse)(nil),          // 268: reservation.edge.b.v1.CreateMediaEntitlementResponse
+	(*DeleteMediaEntitlementResponse)(nil),          // 269: reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	(*ListCustomerMediaResponse)(nil),               // 270: reservation.edge.b.v1.ListCustomerMediaResponse
+	(*GetCustomerMediaResponse)(nil),                // 271: reservation.edge.b.v1.GetCustomerMediaResponse
+	(*ListStaffResponse)(nil),                       // 272: reservation.edge.b.v1.ListStaffResponse
+	(*GetStaffMemberResponse)(nil),                  // 273: reservation.edge.b.v1.GetStaffMemberResponse
+	(*CreateStaffMemberResponse)(nil),               // 274: reservation.edge.b.v1.CreateStaffMemberResponse
+	(*UpdateStaffMemberResponse)(nil),               // 275: reservation.edge.b.v1.UpdateStaffMemberResponse
+	(*GetWorkingHoursResponse)(nil),                 // 276: reservation.edge.b.v1.GetWorkingHoursResponse
+	(*UpdateWorkingHoursResponse)(nil),              // 277: reservation.edge.b.v1.UpdateWorkingHoursResponse
+	(*ListTimeOffResponse)(nil),                     // 278: reservation.edge.b.v1.ListTimeOffResponse
+	(*CreateTimeOffResponse)(nil),                   // 279: reservation.edge.b.v1.CreateTimeOffResponse
+	(*DeleteTimeOffResponse)(nil),                   // 280: reservation.edge.b.v1.DeleteTimeOffResponse
+	(*ListHolidaysResponse)(nil),                    // 281: reservation.edge.b.v1.ListHolidaysResponse
+	(*CreateHolidayResponse)(nil),                   // 282: reservation.edge.b.v1.CreateHolidayResponse
+	(*DeleteHolidayResponse)(nil),                   // 283: reservation.edge.b.v1.DeleteHolidayResponse
+	(*ListRoomsResponse)(nil),                       // 284: reservation.edge.b.v1.ListRoomsResponse
+	(*GetRoomResponse)(nil),                         // 285: reservation.edge.b.v1.GetRoomResponse
+	(*CreateRoomResponse)(nil),                      // 286: reservation.edge.b.v1.CreateRoomResponse
+	(*UpdateRoomResponse)(nil),                      // 287: reservation.edge.b.v1.UpdateRoomResponse
+	(*ListAppointmentTypesResponse)(nil),            // 288: reservation.edge.b.v1.ListAppointmentTypesResponse
+	(*GetAppointmentTypeResponse)(nil),              // 289: reservation.edge.b.v1.GetAppointmentTypeResponse
+	(*CreateAppointmentTypeResponse)(nil),           // 290: reservation.edge.b.v1.CreateAppointmentTypeResponse
+	(*UpdateAppointmentTypeResponse)(nil),           // 291: reservation.edge.b.v1.UpdateAppointmentTypeResponse
+	(*FindSlotsResponse)(nil),                       // 292: reservation.edge.b.v1.FindSlotsResponse
+	(*ListAppointmentsResponse)(nil),                // 293: reservation.edge.b.v1.ListAppointmentsResponse
+	(*GetAppointmentResponse)(nil),                  // 294: reservation.edge.b.v1.GetAppointmentResponse
+	(*CreateAppointmentResponse)(nil),               // 295: reservation.edge.b.v1.CreateAppointmentResponse
+	(*MoveAppointmentResponse)(nil),                 // 296: reservation.edge.b.v1.MoveAppointmentResponse
+	(*CancelAppointmentResponse)(nil),               // 297: reservation.edge.b.v1.CancelAppointmentResponse
+	(*CreateAppointmentHoldResponse)(nil),           // 298: reservation.edge.b.v1.CreateAppointmentHoldResponse
+	(*ListAssignmentsResponse)(nil),                 // 299: reservation.edge.b.v1.ListAssignmentsResponse
+	(*GetTestClockResponse)(nil),                    // 300: reservation.edge.b.v1.GetTestClockResponse
+	(*AdvanceTestClockResponse)(nil),                // 301: reservation.edge.b.v1.AdvanceTestClockResponse
+	(*ResetTestDataResponse)(nil),                   // 302: reservation.edge.b.v1.ResetTestDataResponse
 }
 var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	2,   // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
@@ -3201,245 +3213,253 @@ var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	24,  // 68: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
 	25,  // 69: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
 	26,  // 70: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
-	71,  // 71: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:input_type -> reservation.edge.b.v1.ListDiscountCodesRequest
-	72,  // 72: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:input_type -> reservation.edge.b.v1.GetDiscountCodeRequest
-	73,  // 73: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:input_type -> reservation.edge.b.v1.CreateDiscountCodeRequest
-	74,  // 74: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:input_type -> reservation.edge.b.v1.UpdateDiscountCodeRequest
-	75,  // 75: reservation.edge.b.v1.InterfaceBService.ListLedger:input_type -> reservation.edge.b.v1.ListLedgerRequest
-	76,  // 76: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:input_type -> reservation.edge.b.v1.ListWebhookEndpointsRequest
-	77,  // 77: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:input_type -> reservation.edge.b.v1.GetWebhookEndpointRequest
-	78,  // 78: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:input_type -> reservation.edge.b.v1.CreateWebhookEndpointRequest
-	79,  // 79: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:input_type -> reservation.edge.b.v1.UpdateWebhookEndpointRequest
-	80,  // 80: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:input_type -> reservation.edge.b.v1.DeleteWebhookEndpointRequest
-	81,  // 81: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:input_type -> reservation.edge.b.v1.GetWebhookSecretRequest
-	82,  // 82: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:input_type -> reservation.edge.b.v1.RotateWebhookSecretRequest
-	83,  // 83: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:input_type -> reservation.edge.b.v1.SendWebhookTestRequest
-	84,  // 84: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:input_type -> reservation.edge.b.v1.ListWebhookDeliveriesRequest
-	85,  // 85: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:input_type -> reservation.edge.b.v1.GetWebhookDeliveryRequest
-	86,  // 86: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
-	87,  // 87: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
-	88,  // 88: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
-	89,  // 89: reservation.edge.b.v1.InterfaceBService.ListRequests:input_type -> reservation.edge.b.v1.ListRequestsRequest
-	90,  // 90: reservation.edge.b.v1.InterfaceBService.GetRequest:input_type -> reservation.edge.b.v1.GetRequestRequest
-	91,  // 91: reservation.edge.b.v1.InterfaceBService.ListPlans:input_type -> reservation.edge.b.v1.ListPlansRequest
-	92,  // 92: reservation.edge.b.v1.InterfaceBService.GetPlan:input_type -> reservation.edge.b.v1.GetPlanRequest
-	93,  // 93: reservation.edge.b.v1.InterfaceBService.CreatePlan:input_type -> reservation.edge.b.v1.CreatePlanRequest
-	94,  // 94: reservation.edge.b.v1.InterfaceBService.UpdatePlan:input_type -> reservation.edge.b.v1.UpdatePlanRequest
-	95,  // 95: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:input_type -> reservation.edge.b.v1.ListSubscriptionsRequest
-	96,  // 96: reservation.edge.b.v1.InterfaceBService.GetSubscription:input_type -> reservation.edge.b.v1.GetSubscriptionRequest
-	97,  // 97: reservation.edge.b.v1.InterfaceBService.CreateSubscription:input_type -> reservation.edge.b.v1.CreateSubscriptionRequest
-	98,  // 98: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:input_type -> reservation.edge.b.v1.ListSubscriptionPeriodsRequest
-	99,  // 99: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:input_type -> reservation.edge.b.v1.ListAccountEntriesRequest
-	100, // 100: reservation.edge.b.v1.InterfaceBService.PauseSubscription:input_type -> reservation.edge.b.v1.PauseSubscriptionRequest
-	101, // 101: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:input_type -> reservation.edge.b.v1.ResumeSubscriptionRequest
-	102, // 102: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:input_type -> reservation.edge.b.v1.PreviewPlanChangeRequest
-	103, // 103: reservation.edge.b.v1.InterfaceBService.ChangePlan:input_type -> reservation.edge.b.v1.ChangePlanRequest
-	104, // 104: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:input_type -> reservation.edge.b.v1.WithdrawPlanChangeRequest
-	105, // 105: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:input_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
-	106, // 106: reservation.edge.b.v1.InterfaceBService.CancelSubscription:input_type -> reservation.edge.b.v1.CancelSubscriptionRequest
-	107, // 107: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:input_type -> reservation.edge.b.v1.WithdrawCancellationRequest
-	108, // 108: reservation.edge.b.v1.InterfaceBService.RecordPayment:input_type -> reservation.edge.b.v1.RecordPaymentRequest
-	109, // 109: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:input_type -> reservation.edge.b.v1.RecordPaymentFailureRequest
-	110, // 110: reservation.edge.b.v1.InterfaceBService.WaivePayment:input_type -> reservation.edge.b.v1.WaivePaymentRequest
-	111, // 111: reservation.edge.b.v1.InterfaceBService.RecordRefund:input_type -> reservation.edge.b.v1.RecordRefundRequest
-	112, // 112: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:input_type -> reservation.edge.b.v1.GetSubscriptionSettingsRequest
-	113, // 113: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:input_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
-	114, // 114: reservation.edge.b.v1.InterfaceBService.ListMedia:input_type -> reservation.edge.b.v1.ListMediaRequest
-	115, // 115: reservation.edge.b.v1.InterfaceBService.GetMediaItem:input_type -> reservation.edge.b.v1.GetMediaItemRequest
-	116, // 116: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:input_type -> reservation.edge.b.v1.CreateMediaItemRequest
-	117, // 117: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:input_type -> reservation.edge.b.v1.UpdateMediaItemRequest
-	118, // 118: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:input_type -> reservation.edge.b.v1.DeleteMediaItemRequest
-	119, // 119: reservation.edge.b.v1.InterfaceBService.CreateUpload:input_type -> reservation.edge.b.v1.CreateUploadRequest
-	120, // 120: reservation.edge.b.v1.InterfaceBService.GetUpload:input_type -> reservation.edge.b.v1.GetUploadRequest
-	121, // 121: reservation.edge.b.v1.InterfaceBService.CompleteUpload:input_type -> reservation.edge.b.v1.CompleteUploadRequest
-	122, // 122: reservation.edge.b.v1.InterfaceBService.CancelUpload:input_type -> reservation.edge.b.v1.CancelUploadRequest
-	123, // 123: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:input_type -> reservation.edge.b.v1.CreatePlaybackLinkRequest
-	124, // 124: reservation.edge.b.v1.InterfaceBService.RecordProgress:input_type -> reservation.edge.b.v1.RecordProgressRequest
-	125, // 125: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:input_type -> reservation.edge.b.v1.ListMediaCollectionsRequest
-	126, // 126: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:input_type -> reservation.edge.b.v1.GetMediaCollectionRequest
-	127, // 127: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:input_type -> reservation.edge.b.v1.CreateMediaCollectionRequest
-	128, // 128: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:input_type -> reservation.edge.b.v1.UpdateMediaCollectionRequest
-	129, // 129: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:input_type -> reservation.edge.b.v1.DeleteMediaCollectionRequest
-	130, // 130: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:input_type -> reservation.edge.b.v1.ListMediaEntitlementsRequest
-	131, // 131: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:input_type -> reservation.edge.b.v1.GetMediaEntitlementRequest
-	132, // 132: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:input_type -> reservation.edge.b.v1.CreateMediaEntitlementRequest
-	133, // 133: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:input_type -> reservation.edge.b.v1.DeleteMediaEntitlementRequest
-	134, // 134: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:input_type -> reservation.edge.b.v1.ListCustomerMediaRequest
-	135, // 135: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:input_type -> reservation.edge.b.v1.GetCustomerMediaRequest
-	136, // 136: reservation.edge.b.v1.InterfaceBService.ListStaff:input_type -> reservation.edge.b.v1.ListStaffRequest
-	137, // 137: reservation.edge.b.v1.InterfaceBService.GetStaffMember:input_type -> reservation.edge.b.v1.GetStaffMemberRequest
-	138, // 138: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:input_type -> reservation.edge.b.v1.CreateStaffMemberRequest
-	139, // 139: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:input_type -> reservation.edge.b.v1.UpdateStaffMemberRequest
-	140, // 140: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:input_type -> reservation.edge.b.v1.GetWorkingHoursRequest
-	141, // 141: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:input_type -> reservation.edge.b.v1.UpdateWorkingHoursRequest
-	142, // 142: reservation.edge.b.v1.InterfaceBService.ListTimeOff:input_type -> reservation.edge.b.v1.ListTimeOffRequest
-	143, // 143: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:input_type -> reservation.edge.b.v1.CreateTimeOffRequest
-	144, // 144: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:input_type -> reservation.edge.b.v1.DeleteTimeOffRequest
-	145, // 145: reservation.edge.b.v1.InterfaceBService.ListHolidays:input_type -> reservation.edge.b.v1.ListHolidaysRequest
-	146, // 146: reservation.edge.b.v1.InterfaceBService.CreateHoliday:input_type -> reservation.edge.b.v1.CreateHolidayRequest
-	147, // 147: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:input_type -> reservation.edge.b.v1.DeleteHolidayRequest
-	148, // 148: reservation.edge.b.v1.InterfaceBService.ListRooms:input_type -> reservation.edge.b.v1.ListRoomsRequest
-	149, // 149: reservation.edge.b.v1.InterfaceBService.GetRoom:input_type -> reservation.edge.b.v1.GetRoomRequest
-	150, // 150: reservation.edge.b.v1.InterfaceBService.CreateRoom:input_type -> reservation.edge.b.v1.CreateRoomRequest
-	151, // 151: reservation.edge.b.v1.InterfaceBService.UpdateRoom:input_type -> reservation.edge.b.v1.UpdateRoomRequest
-	152, // 152: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:input_type -> reservation.edge.b.v1.ListAppointmentTypesRequest
-	153, // 153: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:input_type -> reservation.edge.b.v1.GetAppointmentTypeRequest
-	154, // 154: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:input_type -> reservation.edge.b.v1.CreateAppointmentTypeRequest
-	155, // 155: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:input_type -> reservation.edge.b.v1.UpdateAppointmentTypeRequest
-	156, // 156: reservation.edge.b.v1.InterfaceBService.FindSlots:input_type -> reservation.edge.b.v1.FindSlotsRequest
-	157, // 157: reservation.edge.b.v1.InterfaceBService.ListAppointments:input_type -> reservation.edge.b.v1.ListAppointmentsRequest
-	158, // 158: reservation.edge.b.v1.InterfaceBService.GetAppointment:input_type -> reservation.edge.b.v1.GetAppointmentRequest
-	159, // 159: reservation.edge.b.v1.InterfaceBService.CreateAppointment:input_type -> reservation.edge.b.v1.CreateAppointmentRequest
-	160, // 160: reservation.edge.b.v1.InterfaceBService.MoveAppointment:input_type -> reservation.edge.b.v1.MoveAppointmentRequest
-	161, // 161: reservation.edge.b.v1.InterfaceBService.CancelAppointment:input_type -> reservation.edge.b.v1.CancelAppointmentRequest
-	162, // 162: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:input_type -> reservation.edge.b.v1.CreateAppointmentHoldRequest
-	163, // 163: reservation.edge.b.v1.InterfaceBService.ListAssignments:input_type -> reservation.edge.b.v1.ListAssignmentsRequest
-	164, // 164: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
-	165, // 165: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
-	166, // 166: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
-	5,   // 167: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
-	27,  // 168: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
-	28,  // 169: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
-	29,  // 170: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
-	10,  // 171: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
-	167, // 172: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
-	168, // 173: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
-	169, // 174: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
-	170, // 175: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
-	171, // 176: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
-	172, // 177: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
-	173, // 178: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
-	174, // 179: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
-	175, // 180: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
-	176, // 181: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
-	177, // 182: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
-	178, // 183: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
-	179, // 184: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
-	180, // 185: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
-	181, // 186: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
-	182, // 187: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
-	183, // 188: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
-	184, // 189: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
-	185, // 190: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
-	186, // 191: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
-	187, // 192: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
-	188, // 193: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
-	189, // 194: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
-	190, // 195: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
-	191, // 196: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
-	192, // 197: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
-	193, // 198: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
-	194, // 199: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
-	195, // 200: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
-	196, // 201: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
-	197, // 202: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
-	198, // 203: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	14,  // 204: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
-	30,  // 205: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
-	31,  // 206: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
-	32,  // 207: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
-	23,  // 208: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
-	33,  // 209: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
-	34,  // 210: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
-	35,  // 211: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
-	199, // 212: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
-	200, // 213: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
-	201, // 214: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
-	202, // 215: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
-	203, // 216: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
-	204, // 217: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
-	205, // 218: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
-	206, // 219: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
-	207, // 220: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	208, // 221: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	209, // 222: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
-	210, // 223: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
-	211, // 224: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
-	212, // 225: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	213, // 226: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
-	214, // 227: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	215, // 228: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	216, // 229: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
-	217, // 230: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
-	218, // 231: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
-	219, // 232: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
-	220, // 233: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
-	221, // 234: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
-	222, // 235: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
-	223, // 236: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
-	224, // 237: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
-	225, // 238: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
-	226, // 239: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	227, // 240: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
-	228, // 241: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
-	229, // 242: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
-	230, // 243: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
-	231, // 244: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
-	232, // 245: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
-	233, // 246: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	234, // 247: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
-	235, // 248: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
-	236, // 249: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
-	237, // 250: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
-	238, // 251: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
-	239, // 252: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
-	240, // 253: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	241, // 254: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	242, // 255: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
-	243, // 256: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
-	244, // 257: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
-	245, // 258: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
-	246, // 259: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
-	247, // 260: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
-	248, // 261: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
-	249, // 262: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
-	250, // 263: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
-	251, // 264: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
-	252, // 265: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
-	253, // 266: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
-	254, // 267: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
-	255, // 268: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
-	256, // 269: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
-	257, // 270: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
-	258, // 271: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
-	259, // 272: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
-	260, // 273: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
-	261, // 274: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	262, // 275: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
-	263, // 276: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
-	264, // 277: reservation.edge.b.v1.InterfaceBService.ListStaff:output_type -> reservation.edge.b.v1.ListStaffResponse
-	265, // 278: reservation.edge.b.v1.InterfaceBService.GetStaffMember:output_type -> reservation.edge.b.v1.GetStaffMemberResponse
-	266, // 279: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:output_type -> reservation.edge.b.v1.CreateStaffMemberResponse
-	267, // 280: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:output_type -> reservation.edge.b.v1.UpdateStaffMemberResponse
-	268, // 281: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:output_type -> reservation.edge.b.v1.GetWorkingHoursResponse
-	269, // 282: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:output_type -> reservation.edge.b.v1.UpdateWorkingHoursResponse
-	270, // 283: reservation.edge.b.v1.InterfaceBService.ListTimeOff:output_type -> reservation.edge.b.v1.ListTimeOffResponse
-	271, // 284: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:output_type -> reservation.edge.b.v1.CreateTimeOffResponse
-	272, // 285: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:output_type -> reservation.edge.b.v1.DeleteTimeOffResponse
-	273, // 286: reservation.edge.b.v1.InterfaceBService.ListHolidays:output_type -> reservation.edge.b.v1.ListHolidaysResponse
-	274, // 287: reservation.edge.b.v1.InterfaceBService.CreateHoliday:output_type -> reservation.edge.b.v1.CreateHolidayResponse
-	275, // 288: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:output_type -> reservation.edge.b.v1.DeleteHolidayResponse
-	276, // 289: reservation.edge.b.v1.InterfaceBService.ListRooms:output_type -> reservation.edge.b.v1.ListRoomsResponse
-	277, // 290: reservation.edge.b.v1.InterfaceBService.GetRoom:output_type -> reservation.edge.b.v1.GetRoomResponse
-	278, // 291: reservation.edge.b.v1.InterfaceBService.CreateRoom:output_type -> reservation.edge.b.v1.CreateRoomResponse
-	279, // 292: reservation.edge.b.v1.InterfaceBService.UpdateRoom:output_type -> reservation.edge.b.v1.UpdateRoomResponse
-	280, // 293: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:output_type -> reservation.edge.b.v1.ListAppointmentTypesResponse
-	281, // 294: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:output_type -> reservation.edge.b.v1.GetAppointmentTypeResponse
-	282, // 295: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:output_type -> reservation.edge.b.v1.CreateAppointmentTypeResponse
-	283, // 296: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:output_type -> reservation.edge.b.v1.UpdateAppointmentTypeResponse
-	284, // 297: reservation.edge.b.v1.InterfaceBService.FindSlots:output_type -> reservation.edge.b.v1.FindSlotsResponse
-	285, // 298: reservation.edge.b.v1.InterfaceBService.ListAppointments:output_type -> reservation.edge.b.v1.ListAppointmentsResponse
-	286, // 299: reservation.edge.b.v1.InterfaceBService.GetAppointment:output_type -> reservation.edge.b.v1.GetAppointmentResponse
-	287, // 300: reservation.edge.b.v1.InterfaceBService.CreateAppointment:output_type -> reservation.edge.b.v1.CreateAppointmentResponse
-	288, // 301: reservation.edge.b.v1.InterfaceBService.MoveAppointment:output_type -> reservation.edge.b.v1.MoveAppointmentResponse
-	289, // 302: reservation.edge.b.v1.InterfaceBService.CancelAppointment:output_type -> reservation.edge.b.v1.CancelAppointmentResponse
-	290, // 303: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:output_type -> reservation.edge.b.v1.CreateAppointmentHoldResponse
-	291, // 304: reservation.edge.b.v1.InterfaceBService.ListAssignments:output_type -> reservation.edge.b.v1.ListAssignmentsResponse
-	292, // 305: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
-	293, // 306: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
-	294, // 307: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
-	167, // [167:308] is the sub-list for method output_type
-	26,  // [26:167] is the sub-list for method input_type
+	71,  // 71: reservation.edge.b.v1.InterfaceBService.ListCalendars:input_type -> reservation.edge.b.v1.ListCalendarsRequest
+	72,  // 72: reservation.edge.b.v1.InterfaceBService.GetCalendar:input_type -> reservation.edge.b.v1.GetCalendarRequest
+	73,  // 73: reservation.edge.b.v1.InterfaceBService.CreateCalendar:input_type -> reservation.edge.b.v1.CreateCalendarRequest
+	74,  // 74: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:input_type -> reservation.edge.b.v1.DeleteCalendarRequest
+	75,  // 75: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:input_type -> reservation.edge.b.v1.ListDiscountCodesRequest
+	76,  // 76: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:input_type -> reservation.edge.b.v1.GetDiscountCodeRequest
+	77,  // 77: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:input_type -> reservation.edge.b.v1.CreateDiscountCodeRequest
+	78,  // 78: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:input_type -> reservation.edge.b.v1.UpdateDiscountCodeRequest
+	79,  // 79: reservation.edge.b.v1.InterfaceBService.ListLedger:input_type -> reservation.edge.b.v1.ListLedgerRequest
+	80,  // 80: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:input_type -> reservation.edge.b.v1.ListWebhookEndpointsRequest
+	81,  // 81: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:input_type -> reservation.edge.b.v1.GetWebhookEndpointRequest
+	82,  // 82: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:input_type -> reservation.edge.b.v1.CreateWebhookEndpointRequest
+	83,  // 83: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:input_type -> reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	84,  // 84: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:input_type -> reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	85,  // 85: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:input_type -> reservation.edge.b.v1.GetWebhookSecretRequest
+	86,  // 86: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:input_type -> reservation.edge.b.v1.RotateWebhookSecretRequest
+	87,  // 87: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:input_type -> reservation.edge.b.v1.SendWebhookTestRequest
+	88,  // 88: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:input_type -> reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	89,  // 89: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:input_type -> reservation.edge.b.v1.GetWebhookDeliveryRequest
+	90,  // 90: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	91,  // 91: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	92,  // 92: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
+	93,  // 93: reservation.edge.b.v1.InterfaceBService.ListRequests:input_type -> reservation.edge.b.v1.ListRequestsRequest
+	94,  // 94: reservation.edge.b.v1.InterfaceBService.GetRequest:input_type -> reservation.edge.b.v1.GetRequestRequest
+	95,  // 95: reservation.edge.b.v1.InterfaceBService.ListPlans:input_type -> reservation.edge.b.v1.ListPlansRequest
+	96,  // 96: reservation.edge.b.v1.InterfaceBService.GetPlan:input_type -> reservation.edge.b.v1.GetPlanRequest
+	97,  // 97: reservation.edge.b.v1.InterfaceBService.CreatePlan:input_type -> reservation.edge.b.v1.CreatePlanRequest
+	98,  // 98: reservation.edge.b.v1.InterfaceBService.UpdatePlan:input_type -> reservation.edge.b.v1.UpdatePlanRequest
+	99,  // 99: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:input_type -> reservation.edge.b.v1.ListSubscriptionsRequest
+	100, // 100: reservation.edge.b.v1.InterfaceBService.GetSubscription:input_type -> reservation.edge.b.v1.GetSubscriptionRequest
+	101, // 101: reservation.edge.b.v1.InterfaceBService.CreateSubscription:input_type -> reservation.edge.b.v1.CreateSubscriptionRequest
+	102, // 102: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:input_type -> reservation.edge.b.v1.ListSubscriptionPeriodsRequest
+	103, // 103: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:input_type -> reservation.edge.b.v1.ListAccountEntriesRequest
+	104, // 104: reservation.edge.b.v1.InterfaceBService.PauseSubscription:input_type -> reservation.edge.b.v1.PauseSubscriptionRequest
+	105, // 105: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:input_type -> reservation.edge.b.v1.ResumeSubscriptionRequest
+	106, // 106: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:input_type -> reservation.edge.b.v1.PreviewPlanChangeRequest
+	107, // 107: reservation.edge.b.v1.InterfaceBService.ChangePlan:input_type -> reservation.edge.b.v1.ChangePlanRequest
+	108, // 108: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:input_type -> reservation.edge.b.v1.WithdrawPlanChangeRequest
+	109, // 109: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:input_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
+	110, // 110: reservation.edge.b.v1.InterfaceBService.CancelSubscription:input_type -> reservation.edge.b.v1.CancelSubscriptionRequest
+	111, // 111: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:input_type -> reservation.edge.b.v1.WithdrawCancellationRequest
+	112, // 112: reservation.edge.b.v1.InterfaceBService.RecordPayment:input_type -> reservation.edge.b.v1.RecordPaymentRequest
+	113, // 113: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:input_type -> reservation.edge.b.v1.RecordPaymentFailureRequest
+	114, // 114: reservation.edge.b.v1.InterfaceBService.WaivePayment:input_type -> reservation.edge.b.v1.WaivePaymentRequest
+	115, // 115: reservation.edge.b.v1.InterfaceBService.RecordRefund:input_type -> reservation.edge.b.v1.RecordRefundRequest
+	116, // 116: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:input_type -> reservation.edge.b.v1.GetSubscriptionSettingsRequest
+	117, // 117: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:input_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
+	118, // 118: reservation.edge.b.v1.InterfaceBService.ListMedia:input_type -> reservation.edge.b.v1.ListMediaRequest
+	119, // 119: reservation.edge.b.v1.InterfaceBService.GetMediaItem:input_type -> reservation.edge.b.v1.GetMediaItemRequest
+	120, // 120: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:input_type -> reservation.edge.b.v1.CreateMediaItemRequest
+	121, // 121: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:input_type -> reservation.edge.b.v1.UpdateMediaItemRequest
+	122, // 122: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:input_type -> reservation.edge.b.v1.DeleteMediaItemRequest
+	123, // 123: reservation.edge.b.v1.InterfaceBService.CreateUpload:input_type -> reservation.edge.b.v1.CreateUploadRequest
+	124, // 124: reservation.edge.b.v1.InterfaceBService.GetUpload:input_type -> reservation.edge.b.v1.GetUploadRequest
+	125, // 125: reservation.edge.b.v1.InterfaceBService.CompleteUpload:input_type -> reservation.edge.b.v1.CompleteUploadRequest
+	126, // 126: reservation.edge.b.v1.InterfaceBService.CancelUpload:input_type -> reservation.edge.b.v1.CancelUploadRequest
+	127, // 127: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:input_type -> reservation.edge.b.v1.CreatePlaybackLinkRequest
+	128, // 128: reservation.edge.b.v1.InterfaceBService.RecordProgress:input_type -> reservation.edge.b.v1.RecordProgressRequest
+	129, // 129: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:input_type -> reservation.edge.b.v1.ListMediaCollectionsRequest
+	130, // 130: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:input_type -> reservation.edge.b.v1.GetMediaCollectionRequest
+	131, // 131: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:input_type -> reservation.edge.b.v1.CreateMediaCollectionRequest
+	132, // 132: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:input_type -> reservation.edge.b.v1.UpdateMediaCollectionRequest
+	133, // 133: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:input_type -> reservation.edge.b.v1.DeleteMediaCollectionRequest
+	134, // 134: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:input_type -> reservation.edge.b.v1.ListMediaEntitlementsRequest
+	135, // 135: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:input_type -> reservation.edge.b.v1.GetMediaEntitlementRequest
+	136, // 136: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:input_type -> reservation.edge.b.v1.CreateMediaEntitlementRequest
+	137, // 137: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:input_type -> reservation.edge.b.v1.DeleteMediaEntitlementRequest
+	138, // 138: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:input_type -> reservation.edge.b.v1.ListCustomerMediaRequest
+	139, // 139: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:input_type -> reservation.edge.b.v1.GetCustomerMediaRequest
+	140, // 140: reservation.edge.b.v1.InterfaceBService.ListStaff:input_type -> reservation.edge.b.v1.ListStaffRequest
+	141, // 141: reservation.edge.b.v1.InterfaceBService.GetStaffMember:input_type -> reservation.edge.b.v1.GetStaffMemberRequest
+	142, // 142: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:input_type -> reservation.edge.b.v1.CreateStaffMemberRequest
+	143, // 143: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:input_type -> reservation.edge.b.v1.UpdateStaffMemberRequest
+	144, // 144: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:input_type -> reservation.edge.b.v1.GetWorkingHoursRequest
+	145, // 145: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:input_type -> reservation.edge.b.v1.UpdateWorkingHoursRequest
+	146, // 146: reservation.edge.b.v1.InterfaceBService.ListTimeOff:input_type -> reservation.edge.b.v1.ListTimeOffRequest
+	147, // 147: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:input_type -> reservation.edge.b.v1.CreateTimeOffRequest
+	148, // 148: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:input_type -> reservation.edge.b.v1.DeleteTimeOffRequest
+	149, // 149: reservation.edge.b.v1.InterfaceBService.ListHolidays:input_type -> reservation.edge.b.v1.ListHolidaysRequest
+	150, // 150: reservation.edge.b.v1.InterfaceBService.CreateHoliday:input_type -> reservation.edge.b.v1.CreateHolidayRequest
+	151, // 151: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:input_type -> reservation.edge.b.v1.DeleteHolidayRequest
+	152, // 152: reservation.edge.b.v1.InterfaceBService.ListRooms:input_type -> reservation.edge.b.v1.ListRoomsRequest
+	153, // 153: reservation.edge.b.v1.InterfaceBService.GetRoom:input_type -> reservation.edge.b.v1.GetRoomRequest
+	154, // 154: reservation.edge.b.v1.InterfaceBService.CreateRoom:input_type -> reservation.edge.b.v1.CreateRoomRequest
+	155, // 155: reservation.edge.b.v1.InterfaceBService.UpdateRoom:input_type -> reservation.edge.b.v1.UpdateRoomRequest
+	156, // 156: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:input_type -> reservation.edge.b.v1.ListAppointmentTypesRequest
+	157, // 157: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:input_type -> reservation.edge.b.v1.GetAppointmentTypeRequest
+	158, // 158: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:input_type -> reservation.edge.b.v1.CreateAppointmentTypeRequest
+	159, // 159: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:input_type -> reservation.edge.b.v1.UpdateAppointmentTypeRequest
+	160, // 160: reservation.edge.b.v1.InterfaceBService.FindSlots:input_type -> reservation.edge.b.v1.FindSlotsRequest
+	161, // 161: reservation.edge.b.v1.InterfaceBService.ListAppointments:input_type -> reservation.edge.b.v1.ListAppointmentsRequest
+	162, // 162: reservation.edge.b.v1.InterfaceBService.GetAppointment:input_type -> reservation.edge.b.v1.GetAppointmentRequest
+	163, // 163: reservation.edge.b.v1.InterfaceBService.CreateAppointment:input_type -> reservation.edge.b.v1.CreateAppointmentRequest
+	164, // 164: reservation.edge.b.v1.InterfaceBService.MoveAppointment:input_type -> reservation.edge.b.v1.MoveAppointmentRequest
+	165, // 165: reservation.edge.b.v1.InterfaceBService.CancelAppointment:input_type -> reservation.edge.b.v1.CancelAppointmentRequest
+	166, // 166: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:input_type -> reservation.edge.b.v1.CreateAppointmentHoldRequest
+	167, // 167: reservation.edge.b.v1.InterfaceBService.ListAssignments:input_type -> reservation.edge.b.v1.ListAssignmentsRequest
+	168, // 168: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
+	169, // 169: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
+	170, // 170: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
+	5,   // 171: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
+	27,  // 172: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
+	28,  // 173: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
+	29,  // 174: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
+	10,  // 175: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
+	171, // 176: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
+	172, // 177: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
+	173, // 178: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
+	174, // 179: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
+	175, // 180: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
+	176, // 181: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
+	177, // 182: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
+	178, // 183: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
+	179, // 184: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
+	180, // 185: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
+	181, // 186: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
+	182, // 187: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
+	183, // 188: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
+	184, // 189: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
+	185, // 190: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
+	186, // 191: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
+	187, // 192: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
+	188, // 193: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
+	189, // 194: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
+	190, // 195: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
+	191, // 196: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
+	192, // 197: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
+	193, // 198: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
+	194, // 199: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
+	195, // 200: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
+	196, // 201: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
+	197, // 202: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
+	198, // 203: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
+	199, // 204: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
+	200, // 205: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
+	201, // 206: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
+	202, // 207: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	14,  // 208: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
+	30,  // 209: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
+	31,  // 210: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
+	32,  // 211: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
+	23,  // 212: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
+	33,  // 213: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
+	34,  // 214: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
+	35,  // 215: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
+	203, // 216: reservation.edge.b.v1.InterfaceBService.ListCalendars:output_type -> reservation.edge.b.v1.ListCalendarsResponse
+	204, // 217: reservation.edge.b.v1.InterfaceBService.GetCalendar:output_type -> reservation.edge.b.v1.GetCalendarResponse
+	205, // 218: reservation.edge.b.v1.InterfaceBService.CreateCalendar:output_type -> reservation.edge.b.v1.CreateCalendarResponse
+	206, // 219: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:output_type -> reservation.edge.b.v1.DeleteCalendarResponse
+	207, // 220: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
+	208, // 221: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
+	209, // 222: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
+	210, // 223: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
+	211, // 224: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
+	212, // 225: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
+	213, // 226: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
+	214, // 227: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
+	215, // 228: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	216, // 229: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	217, // 230: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
+	218, // 231: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
+	219, // 232: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
+	220, // 233: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	221, // 234: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
+	222, // 235: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	223, // 236: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	224, // 237: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
+	225, // 238: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
+	226, // 239: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
+	227, // 240: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
+	228, // 241: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
+	229, // 242: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
+	230, // 243: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
+	231, // 244: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
+	232, // 245: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
+	233, // 246: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
+	234, // 247: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	235, // 248: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
+	236, // 249: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
+	237, // 250: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
+	238, // 251: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
+	239, // 252: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
+	240, // 253: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
+	241, // 254: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	242, // 255: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
+	243, // 256: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
+	244, // 257: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
+	245, // 258: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
+	246, // 259: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
+	247, // 260: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
+	248, // 261: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	249, // 262: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	250, // 263: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
+	251, // 264: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
+	252, // 265: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
+	253, // 266: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
+	254, // 267: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
+	255, // 268: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
+	256, // 269: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
+	257, // 270: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
+	258, // 271: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
+	259, // 272: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
+	260, // 273: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
+	261, // 274: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
+	262, // 275: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
+	263, // 276: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
+	264, // 277: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
+	265, // 278: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
+	266, // 279: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
+	267, // 280: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
+	268, // 281: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
+	269, // 282: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	270, // 283: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
+	271, // 284: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
+	272, // 285: reservation.edge.b.v1.InterfaceBService.ListStaff:output_type -> reservation.edge.b.v1.ListStaffResponse
+	273, // 286: reservation.edge.b.v1.InterfaceBService.GetStaffMember:output_type -> reservation.edge.b.v1.GetStaffMemberResponse
+	274, // 287: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:output_type -> reservation.edge.b.v1.CreateStaffMemberResponse
+	275, // 288: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:output_type -> reservation.edge.b.v1.UpdateStaffMemberResponse
+	276, // 289: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:output_type -> reservation.edge.b.v1.GetWorkingHoursResponse
+	277, // 290: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:output_type -> reservation.edge.b.v1.UpdateWorkingHoursResponse
+	278, // 291: reservation.edge.b.v1.InterfaceBService.ListTimeOff:output_type -> reservation.edge.b.v1.ListTimeOffResponse
+	279, // 292: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:output_type -> reservation.edge.b.v1.CreateTimeOffResponse
+	280, // 293: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:output_type -> reservation.edge.b.v1.DeleteTimeOffResponse
+	281, // 294: reservation.edge.b.v1.InterfaceBService.ListHolidays:output_type -> reservation.edge.b.v1.ListHolidaysResponse
+	282, // 295: reservation.edge.b.v1.InterfaceBService.CreateHoliday:output_type -> reservation.edge.b.v1.CreateHolidayResponse
+	283, // 296: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:output_type -> reservation.edge.b.v1.DeleteHolidayResponse
+	284, // 297: reservation.edge.b.v1.InterfaceBService.ListRooms:output_type -> reservation.edge.b.v1.ListRoomsResponse
+	285, // 298: reservation.edge.b.v1.InterfaceBService.GetRoom:output_type -> reservation.edge.b.v1.GetRoomResponse
+	286, // 299: reservation.edge.b.v1.InterfaceBService.CreateRoom:output_type -> reservation.edge.b.v1.CreateRoomResponse
+	287, // 300: reservation.edge.b.v1.InterfaceBService.UpdateRoom:output_type -> reservation.edge.b.v1.UpdateRoomResponse
+	288, // 301: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:output_type -> reservation.edge.b.v1.ListAppointmentTypesResponse
+	289, // 302: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:output_type -> reservation.edge.b.v1.GetAppointmentTypeResponse
+	290, // 303: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:output_type -> reservation.edge.b.v1.CreateAppointmentTypeResponse
+	291, // 304: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:output_type -> reservation.edge.b.v1.UpdateAppointmentTypeResponse
+	292, // 305: reservation.edge.b.v1.InterfaceBService.FindSlots:output_type -> reservation.edge.b.v1.FindSlotsResponse
+	293, // 306: reservation.edge.b.v1.InterfaceBService.ListAppointments:output_type -> reservation.edge.b.v1.ListAppointmentsResponse
+	294, // 307: reservation.edge.b.v1.InterfaceBService.GetAppointment:output_type -> reservation.edge.b.v1.GetAppointmentResponse
+	295, // 308: reservation.edge.b.v1.InterfaceBService.CreateAppointment:output_type -> reservation.edge.b.v1.CreateAppointmentResponse
+	296, // 309: reservation.edge.b.v1.InterfaceBService.MoveAppointment:output_type -> reservation.edge.b.v1.MoveAppointmentResponse
+	297, // 310: reservation.edge.b.v1.InterfaceBService.CancelAppointment:output_type -> reservation.edge.b.v1.CancelAppointmentResponse
+	298, // 311: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:output_type -> reservation.edge.b.v1.CreateAppointmentHoldResponse
+	299, // 312: reservation.edge.b.v1.InterfaceBService.ListAssignments:output_type -> reservation.edge.b.v1.ListAssignmentsResponse
+	300, // 313: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
+	301, // 314: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
+	302, // 315: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
+	171, // [171:316] is the sub-list for method output_type
+	26,  // [26:171] is the sub-list for method input_type
 	26,  // [26:26] is the sub-list for extension type_name
 	26,  // [26:26] is the sub-list for extension extendee
 	0,   // [0:26] is the sub-list for field type_name
@@ -3452,6 +3472,7 @@ func file_reservation_edge_b_v1_interface_b_proto_init() {
 	}
 	file_reservation_edge_b_v1_appointment_proto_init()
 	file_reservation_edge_b_v1_appointment_type_proto_init()
+	file_reservation_edge_b_v1_calendar_proto_init()
 	file_reservation_edge_b_v1_discount_code_proto_init()
 	file_reservation_edge_b_v1_event_proto_init()
 	file_reservation_edge_b_v1_event_date_proto_init()

@@ -1,0 +1,18 @@
+package model
+
+import (
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+)
+
+// ReasonAppointmentEvent is the reason for refusing a change of the event of an appointment type.
+const ReasonAppointmentEvent = "APPOINTMENT_EVENT"
+
+// Editable refuses changes of the event of an appointment type.
+func (e *Event) Editable() error {
+	if !e.OfAppointments {
+		return nil
+	}
+	return fault.Refuse(ReasonAppointmentEvent, "the event belongs to an appointment type: change the appointment type or its appointments").
+		With("appointment_type_id", id.AppointmentType(e.ID).String())
+}

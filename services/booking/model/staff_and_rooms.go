@@ -1,0 +1,67 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+)
+
+// StaffAndRooms is who teaches dates, and where.
+type StaffAndRooms struct {
+	Staff []id.StaffMember
+	Rooms []id.Room
+}
+
+func (s *StaffAndRooms) equal(other *StaffAndRooms) bool {
+	return slices.Equal(s.Staff, other.Staff) && slices.Equal(s.Rooms, other.Rooms)
+}
+
+// Check reports people and rooms that are named twice. at is the path of s in the request.
+func (s *StaffAndRooms) Check(at string) error {
+	var faults fields
+	twice(&faults, at+"staff_ids", s.Staff)
+	twice(&faults, at+"room_ids", s.Rooms)
+	return faults.Err()
+}
+
+func twice[T comparable](f *fields, field string, names []T) {
+	for i, n := range names {
+		if slices.Contains(names[:i], n) {
+			f.Add(fmt.Sprintf("%s[%d]", field, i), "unique", "is named twice")
+		}
+	}
+}
+
+// missing returns the fault of the first person or room that does not exist.
+func (s *StaffAndRooms) missing(at string, known map[id.UUID]KnownResource) error {
+	for i, n := range s.Staff {
+		if r, ok := known[n.UUID()]; !ok || r.Kind != StaffResource {
+			return MissingPart(fmt.Sprintf("%sstaff_ids[%d]", at, i), "staff member")
+		}
+	}
+	for i, n := range s.Rooms {
+		if r, ok := known[n.UUID()]; !ok || r.Kind != RoomResource {
+			return MissingPart(fmt.Sprintf("%sroom_ids[%d]", at, i), "room")
+		}
+	}
+	return nil
+}
+
+// Shown returns the assignments of a date that callers see: those that are active, and, of a cancelled date,
+// those that were active when it was cancelled.
+func (d *EventDate) Shown(kind ResourceKind) []Assignment {
+	var shown []Assignment
+	for _, a := range d.Assigned {
+		if a.Kind == kind && (a.Active || d.Status == DateCancelled && a.Position >= 0) {
+			shown = append(shown, a)
+		}
+	}
+	return shown
+}
+
+// Busy is the refusal of a time that the database found taken.
+func Busy() *fault.Error {
+	return fault.Refuse(ReasonStaffBusy, "a staff member or room is already taken at that time")
+}
