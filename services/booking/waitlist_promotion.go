@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
 	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // Every change that frees spaces of a date serves the waitlist in its own commit, under the lock of
@@ -17,6 +18,7 @@ import (
 // was refused. Such an entry is tried again the next time spaces become free.
 
 // promote gives free spaces of dates, which tx has locked, to waiting customers.
+// It cancels the dates of appointments that nobody takes.
 func (s *Server) promote(ctx context.Context, tx *pg.Tx, company tenancy.Company, dates ...id.EventDate) error {
 	return s.promoteFrom(ctx, tx, company, model.Promotions(dates))
 }
@@ -29,7 +31,21 @@ const (
 	promotionRounds = 5
 )
 
+// promoteFrom serves the waitlists of dates, and then cancels those that are free dates of appointments.
 func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company tenancy.Company, from []model.Promotion) error {
+	dates := make([]id.EventDate, len(from))
+	for i := range from {
+		dates[i] = from[i].Date
+	}
+	if err := s.serveAll(ctx, tx, company, from); err != nil {
+		return err
+	}
+	store.Vacate(tx, company.ID, dates, pg.Instant(s.clock(company)))
+	return nil
+}
+
+// serveAll gives free spaces of dates to waiting customers, batch by batch.
+func (s *Server) serveAll(ctx context.Context, tx *pg.Tx, company tenancy.Company, from []model.Promotion) error {
 	for round := 0; len(from) > 0; round++ {
 		if round == promotionRounds {
 			return s.store.PromoteLater(ctx, tx, company.ID, from)

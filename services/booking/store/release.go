@@ -41,10 +41,12 @@ const (
 )
 
 // Release frees the spaces of the transactions that have one of the statuses. It takes locks in the
-// usual order: transactions, dates, waitlist entries and discount codes. now is the real time.
+// usual order: events of appointments, transactions, dates, waitlist entries and discount codes. now is the
+// real time.
 func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from []model.TransactionStatus, now time.Time) (Released, error) {
 	r := Released{holds: map[id.Transaction]*model.Hold{}}
-	err := tx.Pipeline(ctx, pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: pg.Each(r.scanLocked)})
+	err := tx.Pipeline(ctx, pg.Query{SQL: lockEventsOfTransactionsSQL, Args: []any{company, all}},
+		pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: pg.Each(r.scanLocked)})
 	if err != nil || r.Count() == 0 {
 		return r, err
 	}

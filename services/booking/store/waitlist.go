@@ -174,6 +174,7 @@ func (s *Store) LockWaitlistEntry(ctx context.Context, tx *pg.Tx, company id.Com
 	var found []*model.WaitlistEntry
 	args := []any{company, which}
 	err := tx.Pipeline(ctx,
+		lockEventOf(lockEventOfWaiterSQL, company, which),
 		pg.Query{SQL: lockWaiterOfferSQL, Args: args, Scan: pg.First(&locked)},
 		pg.Query{SQL: lockWaiterDateSQL, Args: args},
 		pg.Query{SQL: waiterSQL, Args: args, Scan: scanWaiters(&found)})
@@ -317,6 +318,6 @@ func (s *Store) SaveEntriesOf(ctx context.Context, tx *pg.Tx, all []OwnedEntry) 
 
 // LockPromoting locks a date that was left to the job and removes its mark.
 func (s *Store) LockPromoting(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) error {
-	_, err := tx.Exec(ctx, promotingSQL, company, []id.EventDate{date}, false)
-	return err
+	return tx.Pipeline(ctx, lockEventOf(lockEventOfDateSQL, company, date),
+		pg.Query{SQL: promotingSQL, Args: []any{company, []id.EventDate{date}, false}})
 }
