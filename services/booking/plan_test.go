@@ -87,7 +87,7 @@ func explainIn(t *testing.T, db *pg.DB, scope pg.Scope, mode, sql string, args .
 }
 
 // newPlanWorld returns newWorld on its own database, and a connection of the database's owner.
-func newPlanWorld(t *testing.T) (*world, *pgx.Conn) {
+func newPlanWorld(t testing.TB) (*world, *pgx.Conn) {
 	t.Helper()
 	ownerURL, appURL := testkit.DBURLs(t, schema())
 	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
@@ -107,6 +107,9 @@ func literal(a any) (typ, value string) {
 	switch a := a.(type) {
 	case interface{ UUID() id.UUID }:
 		u := a.UUID()
+		if u.IsZero() {
+			return "uuid", "null"
+		}
 		return "uuid", fmt.Sprintf("'%x'", u[:])
 	case time.Time:
 		return "timestamptz", "'" + a.UTC().Format(time.RFC3339Nano) + "'"

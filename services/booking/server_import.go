@@ -174,27 +174,31 @@ func importLine(l *model.ImportPlan, t *model.ImportedTransaction) *bookingv1.Im
 	return convert.ImportResult(t.Reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_CREATED, transaction.ID.String())
 }
 
-// findCustomers determines which of the customers in the lines exist. It looks in the copy first,
-// then in the customer service.
+// findCustomers determines which of the customers in the lines exist.
 func (s *Server) findCustomers(ctx context.Context, b *importBatch) error {
 	var lines []*model.ImportedTransaction
 	b.open(func(_ int, t *model.ImportedTransaction) { lines = append(lines, t) })
-	names := model.CustomerNamesOf(lines)
+	return s.resolveCustomers(ctx, b.company.ID, model.CustomerNamesOf(lines), b.customers)
+}
+
+// resolveCustomers copies the names of customers that exist to into. It looks in the copy first, then in
+// the customer service.
+func (s *Server) resolveCustomers(ctx context.Context, company id.Company, names model.CustomerNames, into map[string]id.Customer) error {
 	ids, references := names.Split()
 	if len(names) == 0 {
 		return nil
 	}
-	r, err := s.store.Resolve(ctx, b.company.ID, ids, references)
+	r, err := s.store.Resolve(ctx, company, ids, references)
 	if err != nil {
 		return err
 	}
-	fetched, err := s.fetchCustomers(ctx, b.company.ID, model.Missing(r.ByID, ids), model.Missing(r.ByReference, references))
+	fetched, err := s.fetchCustomers(ctx, company, model.Missing(r.ByID, ids), model.Missing(r.ByReference, references))
 	if err != nil {
 		return err
 	}
 	for _, c := range fetched {
 		r.Note(c.ID, c.Reference, !c.DeletedAt.IsZero())
 	}
-	names.AddExisting(r, b.customers)
+	names.AddExisting(r, into)
 	return nil
 }

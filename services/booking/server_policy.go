@@ -11,8 +11,10 @@ import (
 // Policy returns which callers each RPC accepts, as declared in the protos.
 func Policy() rpc.Policy {
 	return rpc.PolicyOf(
+		&bookingv1.AppointmentService_ServiceDesc,
 		&bookingv1.AppointmentTypeService_ServiceDesc,
 		&bookingv1.BookingService_ServiceDesc,
+		&bookingv1.CalendarService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc,
 		&bookingv1.EventService_ServiceDesc,
 		&bookingv1.RoomService_ServiceDesc,

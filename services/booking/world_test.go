@@ -35,24 +35,25 @@ import (
 
 // world is the service with real gRPC and PostgreSQL, and one company.
 type world struct {
-	t           testing.TB
-	db          *pg.DB
-	server      *Server
-	ahead       atomic.Int64 // how far the server's clock is ahead, as a time.Duration
-	conn        *grpc.ClientConn
-	bookings    bookingv1.BookingServiceClient
-	events      bookingv1.EventServiceClient
-	issuer      *tokentest.Issuer
-	customers   *fakeCustomers
-	companies   *fakeCompanies
-	passes      *fakePasses
-	discounts   bookingv1.DiscountServiceClient
-	verifier    bookingv1.VerificationServiceClient
-	waitlist    bookingv1.WaitlistServiceClient
-	staffClient bookingv1.StaffServiceClient
-	roomClient  bookingv1.RoomServiceClient
-	typeClient  bookingv1.AppointmentTypeServiceClient
-	company     id.Company
+	t            testing.TB
+	db           *pg.DB
+	server       *Server
+	ahead        atomic.Int64 // how far the server's clock is ahead, as a time.Duration
+	conn         *grpc.ClientConn
+	bookings     bookingv1.BookingServiceClient
+	events       bookingv1.EventServiceClient
+	issuer       *tokentest.Issuer
+	customers    *fakeCustomers
+	companies    *fakeCompanies
+	passes       *fakePasses
+	discounts    bookingv1.DiscountServiceClient
+	verifier     bookingv1.VerificationServiceClient
+	waitlist     bookingv1.WaitlistServiceClient
+	staffClient  bookingv1.StaffServiceClient
+	roomClient   bookingv1.RoomServiceClient
+	typeClient   bookingv1.AppointmentTypeServiceClient
+	appointments bookingv1.AppointmentServiceClient
+	company      id.Company
 	// ctx carries a token of the company with every scope of the service.
 	ctx context.Context
 }
@@ -103,6 +104,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterStaffServiceServer(srv, w.server)
 	bookingv1.RegisterRoomServiceServer(srv, w.server)
 	bookingv1.RegisterAppointmentTypeServiceServer(srv, w.server)
+	bookingv1.RegisterAppointmentServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, copies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
@@ -113,6 +115,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	w.waitlist = bookingv1.NewWaitlistServiceClient(w.conn)
 	w.staffClient, w.roomClient = bookingv1.NewStaffServiceClient(w.conn), bookingv1.NewRoomServiceClient(w.conn)
 	w.typeClient = bookingv1.NewAppointmentTypeServiceClient(w.conn)
+	w.appointments = bookingv1.NewAppointmentServiceClient(w.conn)
 	w.ctx = w.as(w.company)
 	return w
 }
@@ -124,7 +127,7 @@ func (w *world) shift(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
 // as returns a context with a token of the company.
 func (w *world) as(company id.Company) context.Context {
 	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write", "discounts:read", "discounts:write",
-		"staff:read", "staff:write", "rooms:read", "rooms:write", "appointment-types:read", "appointment-types:write"))
+		"staff:read", "staff:write", "rooms:read", "rooms:write", "appointment-types:read", "appointment-types:write", "appointments:read", "appointments:write"))
 }
 
 func bearer(ctx context.Context, raw string) context.Context {

@@ -37,19 +37,23 @@ func importedBookingOf(b *bookingv1.ImportedBooking, zone string) model.Imported
 	}
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.ImportedBooking_Card:
-		method, ok := Method(p.Card.GetMethod())
-		if !ok || method == model.Pass {
-			method = model.Method(p.Card.GetMethod().String()) // not valid here: the check refuses it
-		}
-		out.Payment = model.Payment{
-			Method: method, Currency: p.Card.GetCurrency(), Gross: p.Card.GetGross(), Net: p.Card.GetNet(),
-			Reference: strings.TrimSpace(p.Card.GetReference()),
-		}
+		out.Payment = importedCard(p.Card)
 	case *bookingv1.ImportedBooking_Pass:
 		out.Payment = model.Payment{Method: model.Pass, Credits: p.Pass.GetCreditsUsed()}
 		out.PassID = p.Pass.GetCustomerPassId()
 	}
 	return out
+}
+
+// importedCard reads a payment that is not by pass.
+func importedCard(card *bookingv1.CardPayment) model.Payment {
+	method, ok := Method(card.GetMethod())
+	if !ok || method == model.Pass {
+		method = model.Method(card.GetMethod().String()) // not valid here: the check refuses it
+	}
+	return model.Payment{
+		Method: method, Currency: card.GetCurrency(), Gross: card.GetGross(), Net: card.GetNet(), Reference: strings.TrimSpace(card.GetReference()),
+	}
 }
 
 // ImportResult returns the result of one line.

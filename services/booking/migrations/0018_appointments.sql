@@ -166,6 +166,9 @@ create table if not exists assignments (
     active          boolean not null default true,
     -- The person whom this one replaces on this date.
     substitutes_for uuid,
+    -- The start of the date, along which lists walk.
+    starts_at       timestamptz not null generated always as
+        ((taken_from at time zone 'UTC' + make_interval(mins => buffer_before)) at time zone 'UTC') stored,
     primary key (company_id, event_date_id, resource_id),
     constraint assignments_time check (taken_until > taken_from)
 );
@@ -182,8 +185,13 @@ alter table assignments add constraint assignments_overlap
 -- Under row level security, ranges are not searched with an index, but times are.
 create index if not exists assignments_by_time on assignments (company_id, resource_id, taken_until) include (taken_from, unit, event_date_id)
     where active;
+-- The few assignments that can begin long before they end.
+create index if not exists assignments_long on assignments (company_id, resource_id, taken_until)
+    where active and taken_until - taken_from > interval '72 hours';
 -- Lists of the dates of a person or a room.
 create index if not exists assignments_by_resource on assignments (company_id, resource_id, taken_from, event_date_id);
+-- Lists of the appointments of a person or in a room, by start.
+create index if not exists assignments_by_start on assignments (company_id, resource_id, starts_at, event_date_id);
 
 alter table events
     -- Who teaches new dates, and where.

@@ -94,3 +94,29 @@ func StatusOfAppointment(b *Booking, status TransactionStatus) AppointmentStatus
 	}
 	return AppointmentHeld
 }
+
+// AppointmentBooking is an appointment: a booking with its slot. Its transaction contains only this booking.
+type AppointmentBooking struct {
+	Transaction
+	Status    TransactionStatus
+	HeldUntil time.Time // when a held slot is released; zero: it is not held, or its payment is in progress
+	Slot      *AppointmentSlot
+}
+
+// Customer returns the customer who attends.
+func (a *AppointmentBooking) Customer() id.Customer {
+	if c := a.Bookings[0].BoughtFor; c != nil {
+		return c.ID
+	}
+	return a.Purchaser.ID
+}
+
+// TakenTime is an active assignment with its date.
+type TakenTime struct {
+	Assignment
+	Event         id.Event
+	Title         string
+	StartsAt      time.Time // of the date, without buffers
+	Minutes       int32
+	IsAppointment bool
+}

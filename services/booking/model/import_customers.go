@@ -22,6 +22,15 @@ func CustomerNamesOf(lines []*ImportedTransaction) CustomerNames {
 	return n
 }
 
+// CustomerNamesIn returns the names of customers in texts.
+func CustomerNamesIn(texts []string) CustomerNames {
+	n := CustomerNames{}
+	for _, text := range texts {
+		n.add(text)
+	}
+	return n
+}
+
 func (n CustomerNames) add(text string) {
 	if _, ok := n[text]; ok {
 		return

@@ -44,7 +44,7 @@ func (c *Calendar) plan(s span, q Query) *plan {
 	p := &plan{
 		calendar: c, query: q, length: int64(q.Length / time.Second),
 		before: int64(c.Type.Before) * 60, after: int64(c.Type.After) * 60,
-		noticed: q.Now.Add(time.Duration(c.Type.Notice)*time.Minute).Unix() + 1,
+		noticed: q.Now.Add(time.Duration(c.Type.Notice)*time.Minute + time.Second - 1).Unix(),
 		rooms:   make(map[id.Room]*room, len(c.Rooms)),
 	}
 	s.until += p.length

@@ -87,7 +87,7 @@ func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, 
 			}
 			return nil
 		})},
-		pg.Query{SQL: importCustomersSQL, Args: []any{l.Company, slices.Collect(maps.Values(l.Customers))}, Scan: scanDeleted(l)},
+		pg.Query{SQL: importCustomersSQL, Args: []any{l.Company, slices.Collect(maps.Values(l.Customers))}, Scan: scanDeleted(l.Customers)},
 	)
 	if err != nil {
 		return err
@@ -110,13 +110,13 @@ func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, 
 }
 
 // scanDeleted removes customers who were deleted after the lines were read.
-func scanDeleted(l *model.ImportPlan) func(pgx.Rows) error {
+func scanDeleted(customers map[string]id.Customer) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
 		var customer id.Customer
 		var deleted bool
 		err := rows.Scan(&customer, &deleted)
 		if deleted {
-			maps.DeleteFunc(l.Customers, func(_ string, c id.Customer) bool { return c == customer })
+			maps.DeleteFunc(customers, func(_ string, c id.Customer) bool { return c == customer })
 		}
 		return err
 	})

@@ -465,7 +465,8 @@ type Slot struct {
 	EndsAt   *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
 	// YYYY-MM-DDTHH:MM:SS in the zone of the response. When the clocks go back, a time can occur twice.
 	LocalStart string `protobuf:"bytes,3,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
-	// staff_ identifiers of the people who are free, the one whom BookAppointment would choose first.
+	// staff_ identifiers of the people who are free, the one whom BookAppointment would choose first. At
+	// most 20.
 	StaffIds      []string `protobuf:"bytes,4,rep,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1,0 +1,149 @@
+package booking
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/zone"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/slots"
+	"reservation.dev/services/booking/store"
+)
+
+// maxSlotDays is the largest number of days of one search.
+const maxSlotDays = 31
+
+// FindSlots implements AppointmentService.
+func (s *Server) FindSlots(ctx context.Context, req *bookingv1.FindSlotsRequest) (*bookingv1.FindSlotsResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	search, err := newSlotSearch(req)
+	if err != nil {
+		return nil, err
+	}
+	var movedMinutes int32
+	if search.moving != nil {
+		search.want.Without, movedMinutes, err = s.store.MovedDate(ctx, company.ID, *search.moving, search.kind)
+		if err != nil {
+			return nil, err
+		}
+	}
+	calendar, kind, err := s.store.Calendar(ctx, nil, company.ID, search.kind, search.want)
+	if err != nil {
+		return nil, err
+	}
+	if !kind.Active {
+		return nil, fault.Refuse(model.ReasonEventNotPublished, "the appointment type is not active")
+	}
+	minutes, err := slotLength(req.GetLengthMinutes(), kind.Lengths, movedMinutes)
+	if err != nil {
+		return nil, err
+	}
+	if search.loc == nil {
+		search.loc = calendar.Type.Loc
+	}
+	length := time.Duration(minutes) * time.Minute
+	days := calendar.Days(search.from, search.to, search.loc, slots.Query{
+		Length: length, Staff: search.want.Staff, WaiveNotice: req.GetWaiveNotice(), Now: s.clock(company),
+	})
+	return &bookingv1.FindSlotsResponse{
+		Days: convert.SlotDays(days, length, search.loc, req.GetExplain()), Timezone: search.loc.String(), LengthMinutes: minutes,
+	}, nil
+}
+
+// slotSearch is a request for slots whose fields were read.
+type slotSearch struct {
+	kind     id.AppointmentType
+	moving   *id.Appointment // nil: none
+	from, to slots.Date
+	loc      *time.Location // nil: the zone of the type
+	want     store.CalendarQuery
+}
+
+// newSlotSearch reads and checks a request.
+func newSlotSearch(req *bookingv1.FindSlotsRequest) (*slotSearch, error) {
+	search := &slotSearch{}
+	f := &check.Fields{}
+	search.from, search.to = slotDate(f, "from", req.GetFrom()), slotDate(f, "to", req.GetTo())
+	if n := search.to - search.from + 1; f.Len() == 0 && (n < 1 || n > maxSlotDays) {
+		f.Add("to", "range", fmt.Sprintf("must be the same day as from or at most %d days after it", maxSlotDays-1))
+	}
+	if req.GetTimezone() != "" {
+		f.Timezone("timezone", req.GetTimezone())
+	}
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	if req.GetTimezone() != "" {
+		loc, err := zone.Load(req.GetTimezone())
+		if err != nil {
+			return nil, err
+		}
+		search.loc = loc
+	}
+	// The days begin at other times in other zones.
+	const farthest = 24 * time.Hour
+	search.want.From, search.want.Until = search.from.Start(time.UTC).Add(-farthest), (search.to + 1).Start(time.UTC).Add(farthest)
+	return search, search.readIDs(req)
+}
+
+// readIDs reads the identifiers of a request.
+func (search *slotSearch) readIDs(req *bookingv1.FindSlotsRequest) (err error) {
+	if search.kind, err = check.ID[id.AppointmentType](req.GetAppointmentTypeId(), "appointment type"); err != nil {
+		return err
+	}
+	if req.GetStaffId() != "" {
+		if search.want.Staff, err = check.ID[id.StaffMember](req.GetStaffId(), "staff member"); err != nil {
+			return err
+		}
+	}
+	if req.GetMovingId() != "" {
+		moving, err := check.ID[id.Appointment](req.GetMovingId(), "appointment")
+		if err != nil {
+			return err
+		}
+		search.moving = &moving
+	}
+	return nil
+}
+
+// slotDate reads a required calendar day.
+func slotDate(f *check.Fields, field, text string) slots.Date {
+	if text == "" {
+		f.Add(field, "required", "is required")
+		return 0
+	}
+	date, err := slots.ParseDate(text)
+	if err != nil {
+		f.Add(field, "format", "must be a calendar day such as 2026-03-29")
+		return 0
+	}
+	f.Instant(field, date.Start(time.UTC))
+	return date
+}
+
+// slotLength returns the length in minutes that is searched: one of the type's, or the present length of
+// an appointment that is moved. 0 means the shortest.
+func slotLength(wanted int32, lengths []int32, moved int32) (int32, error) {
+	if wanted == 0 && len(lengths) > 0 {
+		return lengths[0], nil
+	}
+	if slices.Contains(lengths, wanted) || wanted != 0 && wanted == moved {
+		return wanted, nil
+	}
+	names := make([]string, len(lengths))
+	for i, n := range lengths {
+		names[i] = strconv.Itoa(int(n))
+	}
+	return 0, fault.InvalidFields(fault.Field{Field: "length_minutes", Rule: "enum", Message: fault.OneOf(names)})
+}
