@@ -3,14 +3,17 @@ package booking
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 const (
@@ -348,4 +351,17 @@ func TestListAssignments(t *testing.T) {
 			t.Errorf("%d assignments, truncated %v, %v", len(resp.GetAssignments()), resp.GetTruncated(), err)
 		}
 	})
+}
+
+func TestAssignmentsFitInAMessage(t *testing.T) {
+	t.Parallel()
+	taken := make([]model.TakenTime, maxAssignments)
+	for i := range taken {
+		taken[i] = model.TakenTime{Title: strings.Repeat("x", 4000)}
+	}
+	resp := &bookingv1.ListAssignmentsResponse{}
+	addAssignments(resp, taken, nil)
+	if size := proto.Size(resp); !resp.GetTruncated() || size > maxAssignmentBytes || size < maxAssignmentBytes-100_000 {
+		t.Errorf("%d bytes, truncated %v", size, resp.GetTruncated())
+	}
 }

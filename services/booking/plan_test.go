@@ -131,6 +131,8 @@ func literal(a any) (typ, value string) {
 		return uuids(a)
 	case []id.EventDate:
 		return uuids(a)
+	case []id.UUID:
+		return uuids(a)
 	case []id.WaitlistEntry:
 		return uuids(a)
 	case []int32:

@@ -111,7 +111,7 @@ func importAppointment(l *model.AppointmentImport, a *model.ImportedAppointment,
 	existing, ok := l.Existing[a.Reference]
 	switch {
 	case ok && existing.IsZero():
-		return convert.RefusedAppointment(a.Reference, model.ReferenceTaken())
+		return convert.RefusedAppointment(a.Reference, model.ImportReferenceTaken())
 	case ok:
 		return convert.ImportAppointmentResult(a.Reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_EXISTED, existing)
 	}

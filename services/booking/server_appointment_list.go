@@ -132,7 +132,7 @@ func (s *Server) ListAssignments(ctx context.Context, req *bookingv1.ListAssignm
 	if err != nil {
 		return nil, err
 	}
-	taken, err := s.store.Assignments(ctx, company.ID, q)
+	taken, err := s.store.TakenTimes(ctx, company.ID, q)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ const perAssignment = 6
 
 // assignmentsQueryOf reads the span and the resources of a list of assignments. An identifier that does
 // not exist matches nothing.
-func assignmentsQueryOf(r *bookingv1.ListAssignmentsRequest) (q store.AssignmentQuery, err error) {
+func assignmentsQueryOf(r *bookingv1.ListAssignmentsRequest) (q store.TakenTimeQuery, err error) {
 	q.Max = maxAssignments
 	if q.From, err = requiredBound("starts_from", r.GetStartsFrom()); err != nil {
 		return q, err

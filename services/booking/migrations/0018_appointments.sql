@@ -185,9 +185,9 @@ alter table assignments add constraint assignments_overlap
 -- Under row level security, ranges are not searched with an index, but times are.
 create index if not exists assignments_by_time on assignments (company_id, resource_id, taken_until) include (taken_from, unit, event_date_id)
     where active;
--- The few assignments that can begin long before they end.
+-- An assignment of at most two days that overlaps a span is found by its start. These are the longer ones.
 create index if not exists assignments_long on assignments (company_id, resource_id, taken_until)
-    where active and taken_until - taken_from > interval '72 hours';
+    where active and taken_until - taken_from > interval '2 days';
 -- Lists of the dates of a person or a room.
 create index if not exists assignments_by_resource on assignments (company_id, resource_id, taken_from, event_date_id);
 -- Lists of the appointments of a person or in a room, by start.

@@ -386,7 +386,7 @@ func merged(spans []TimeSpan) []TimeSpan {
 	return out
 }
 
-// ReferenceTaken is the reason for refusing a line whose reference belongs to another transaction.
-func ReferenceTaken() *ImportRefusal {
+// ImportReferenceTaken is the reason for refusing a line whose reference belongs to another transaction.
+func ImportReferenceTaken() *ImportRefusal {
 	return refuse("reference", "unique", "belongs to a transaction that is not an appointment")
 }

@@ -43,12 +43,13 @@ const (
 			select o.room_id from appointment_type_rooms o where o.company_id = $1 and o.appointment_type_id = any($4)))
 		order by r.id for no key update`
 
-	// What takes the time of resources during spans. No assignment is longer than a year and its buffers.
-	importTakenSQL = `select r.id, a.unit, a.taken_from, a.taken_until
+	// What takes the time of resources during spans, as in TakenTimes.
+	ImportTakenSQL = `select r.id, a.unit, a.taken_from, a.taken_until
 		from unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[]) r(id, starts, ends)
-		cross join lateral (select a.unit, a.taken_from, a.taken_until from assignments a
-			where a.company_id = $1 and a.resource_id = r.id and a.active and a.taken_until > r.starts
-				and a.taken_until < r.ends + interval '366 days' and a.taken_from < r.ends offset 0) a`
+		cross join lateral (` + overlapColumns + ` and a.taken_until - a.taken_from <= interval '2 days'
+				and a.taken_from > r.starts - interval '2 days' and a.taken_from < r.ends and a.taken_until > r.starts
+			union all ` + overlapColumns + ` and a.taken_until - a.taken_from > interval '2 days'
+				and a.taken_until > r.starts and a.taken_from < r.ends offset 0) a`
 
 	importTimeOffSQL = `select r.id, o.starts_at, o.ends_at
 		from unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[]) r(id, starts, ends)
@@ -229,7 +230,7 @@ func readTaken(ctx context.Context, tx *pg.Tx, l *model.AppointmentImport, lines
 	}
 	args := []any{l.Company, resources, starts, ends}
 	return tx.Pipeline(ctx,
-		pg.Query{SQL: importTakenSQL, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
+		pg.Query{SQL: ImportTakenSQL, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
 			var resource id.UUID
 			var unit int32
 			var span model.TimeSpan

@@ -194,7 +194,11 @@ func (q *AppointmentQuery) states() []string {
 
 // Total returns the statement that counts the appointments that match q, up to the limit.
 func (q *AppointmentQuery) Total(company id.Company) pg.Statement {
-	s := q.from(company, q.walk())
+	of := q.walk()
+	s := q.from(company, of)
+	if of == appointmentDates || of == resourceAssignments {
+		s.SQL += " order by " + of.start() // along the index that the list walks
+	}
 	s.SQL = "select count(*) from (select" + s.SQL + " limit " + s.Arg(q.MostCounted) + ") n"
 	return s
 }
@@ -204,8 +208,7 @@ func (q *AppointmentQuery) Total(company id.Company) pg.Statement {
 func (q *AppointmentQuery) List(company id.Company) pg.Statement {
 	from, p := *q, q.Page
 	if p.Order.Column == changedAt && q.Since.IsZero() {
-		start := page.Order{}.Start()
-		from.Since = start.Time() // walks along the changes, unless a filter leaves fewer rows
+		from.Since = time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC) // walks along all changes, unless a filter leaves fewer rows
 	}
 	of := from.walk()
 	if p.Order.Column == changedAt {

@@ -12,23 +12,27 @@ import (
 )
 
 const (
-	// No assignment is longer than a year and its buffers, so the walk along the index ends a year after
-	// the span.
-	overlapOfResource = ` cross join lateral (select a.event_date_id, a.kind, a.unit, a.taken_from, a.taken_until, a.substitutes_for
-			from assignments a where a.company_id = $1 and a.resource_id = r.id and a.active
-				and a.taken_until > $2 and a.taken_until < $3::timestamptz + interval '366 days' and a.taken_from < $3 offset 0) a`
+	// Most assignments that overlap a span begin at most two days before it. The few longer ones have an index
+	// of their own, so a span costs the same however long the history is.
+	overlapOfResource = ` cross join lateral (` + overlapColumns + ` and a.taken_until - a.taken_from <= interval '2 days'
+				and a.taken_from > $2::timestamptz - interval '2 days' and a.taken_from < $3 and a.taken_until > $2
+			union all ` + overlapColumns + ` and a.taken_until - a.taken_from > interval '2 days'
+				and a.taken_until > $2 and a.taken_from < $3 offset 0) a`
+
+	overlapColumns = `select a.event_date_id, a.kind, a.unit, a.taken_from, a.taken_until, a.substitutes_for
+			from assignments a where a.company_id = $1 and a.resource_id = r.id and a.active`
 
 	firstAssignments = ` order by a.taken_from, r.id, a.unit limit $4) a`
 
 	takenColumns = `select a.id, a.kind, a.unit, a.taken_from, a.taken_until, a.event_date_id, a.substitutes_for,
 			d.event_id, e.title, d.starts_at, d.duration_minutes, d.is_appointment from (select r.id, a.* from (`
 
-	// AssignmentsSQL reads what takes the time of all staff members and rooms.
-	AssignmentsSQL = takenColumns + `select s.id from staff s where s.company_id = $1
+	// TakenTimesSQL reads what takes the time of all staff members and rooms.
+	TakenTimesSQL = takenColumns + `select s.id from staff s where s.company_id = $1
 			union all select o.id from rooms o where o.company_id = $1) r` + overlapOfResource + firstAssignments + datesOfTaken
 
-	// AssignmentsOfSQL reads what takes the time of some of them.
-	AssignmentsOfSQL = takenColumns + `select unnest($5::uuid[]) as id) r` + overlapOfResource + firstAssignments + datesOfTaken
+	// TakenTimesOfSQL reads what takes the time of some of them.
+	TakenTimesOfSQL = takenColumns + `select unnest($5::uuid[]) as id) r` + overlapOfResource + firstAssignments + datesOfTaken
 
 	datesOfTaken = ` cross join lateral (select d.event_id, d.starts_at, d.duration_minutes, d.appointment_id is not null as is_appointment
 			from event_dates d where d.company_id = $1 and d.id = a.event_date_id offset 0) d
@@ -40,19 +44,19 @@ const (
 		where not b.is_cancelled and p.status <> 'released'`
 )
 
-// AssignmentQuery is the span and the resources of a list of assignments.
-type AssignmentQuery struct {
+// TakenTimeQuery is the span and the resources of a list of assignments.
+type TakenTimeQuery struct {
 	From, Until time.Time
 	Resources   []id.UUID // nil: all
 	Max         int
 }
 
-// Assignments reads what takes the time of staff and rooms in a span, by start: at most Max assignments,
+// TakenTimes reads what takes the time of staff and rooms in a span, by start: at most Max assignments,
 // and one more if there are more.
-func (s *Store) Assignments(ctx context.Context, company id.Company, q AssignmentQuery) ([]model.TakenTime, error) {
-	sql, args := AssignmentsSQL, []any{company, q.From, q.Until, q.Max + 1}
+func (s *Store) TakenTimes(ctx context.Context, company id.Company, q TakenTimeQuery) ([]model.TakenTime, error) {
+	sql, args := TakenTimesSQL, []any{company, q.From, q.Until, q.Max + 1}
 	if q.Resources != nil {
-		sql, args = AssignmentsOfSQL, append(args, q.Resources)
+		sql, args = TakenTimesOfSQL, append(args, q.Resources)
 	}
 	var list []model.TakenTime
 	err := s.ReadOf(ctx, company, pg.Query{SQL: sql, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
