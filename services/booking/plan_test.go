@@ -135,6 +135,14 @@ func literal(a any) (typ, value string) {
 		return uuids(a)
 	case []id.WaitlistEntry:
 		return uuids(a)
+	case []id.UUID:
+		return uuids(a)
+	case []time.Time:
+		var texts []string
+		for _, at := range a {
+			texts = append(texts, at.UTC().Format(time.RFC3339Nano))
+		}
+		return "timestamptz[]", "'{" + strings.Join(texts, ",") + "}'"
 	case []int32:
 		return "integer[]", "'" + strings.NewReplacer("[", "{", "]", "}", " ", ",").Replace(fmt.Sprint(a)) + "'"
 	}

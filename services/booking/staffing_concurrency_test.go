@@ -86,8 +86,8 @@ func TestStaffAndRoomsUnderConcurrency(t *testing.T) {
 			_, err := p.events.CreateEvent(p.ctx, classOf(with(ann), time.Duration(i%50)*time.Minute))
 			if err == nil {
 				granted.Add(1)
-			} else if !refusedFor(err, model.ReasonStaffBusy) {
-				t.Error(err)
+			} else if !refusedFor(err, model.ReasonStaffBusy) || fault.From(err).Meta["why"] != "staff_busy" {
+				t.Errorf("the service did not decide: %v", err)
 			}
 		})
 		if granted.Load() != 1 || w.overlaps() != 0 {

@@ -271,7 +271,7 @@ type Event struct {
 	// The dates together, also those that `dates` leaves out.
 	Summary      *DatesSummary `protobuf:"bytes,15,opt,name=summary,proto3" json:"summary,omitempty"`
 	BookingRules *BookingRules `protobuf:"bytes,16,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
-	// Who teaches new dates, and where.
+	// The staff and rooms of new dates.
 	StaffAndRooms *StaffAndRooms `protobuf:"bytes,17,opt,name=staff_and_rooms,json=staffAndRooms,proto3" json:"staff_and_rooms,omitempty"`
 	// apt_ identifier, if the event has the appointments of an appointment type. Such an event and its dates
 	// change only with the appointment type and its appointments; EventService refuses other changes with
@@ -714,8 +714,8 @@ type EventDate struct {
 	// Spaces taken.
 	Booked int32           `protobuf:"varint,6,opt,name=booked,proto3" json:"booked,omitempty"`
 	Status EventDateStatus `protobuf:"varint,7,opt,name=status,proto3,enum=reservation.booking.v1.EventDateStatus" json:"status,omitempty"`
-	// Who teaches and where, also of a cancelled date. GetEventDate, ListEventDates and the responses to
-	// changes of a date set these fields; other RPCs leave them empty.
+	// The staff and rooms, also of a cancelled date. GetEventDate, ListEventDates and the responses to changes
+	// of a date set these fields; other RPCs leave them empty. Callers that only have catalog:read see no staff.
 	Staff         []*AssignedStaff `protobuf:"bytes,8,rep,name=staff,proto3" json:"staff,omitempty"`
 	Rooms         []*RoomReference `protobuf:"bytes,9,rep,name=rooms,proto3" json:"rooms,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1601,7 +1601,7 @@ type CreateEventRequest struct {
 	// 0 to 525600; unset means that cancellation is free until the start.
 	FreeCancellationMinutes *int32        `protobuf:"varint,10,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
 	BookingRules            *BookingRules `protobuf:"bytes,11,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
-	// Who teaches the dates, and where.
+	// The staff and rooms of the dates.
 	StaffAndRooms *StaffAndRooms `protobuf:"bytes,12,opt,name=staff_and_rooms,json=staffAndRooms,proto3" json:"staff_and_rooms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
