@@ -135,8 +135,6 @@ func literal(a any) (typ, value string) {
 		return uuids(a)
 	case []id.WaitlistEntry:
 		return uuids(a)
-	case []id.UUID:
-		return uuids(a)
 	case []time.Time:
 		var texts []string
 		for _, at := range a {
