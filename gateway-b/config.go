@@ -2,6 +2,8 @@ package gatewayb
 
 import (
 	"errors"
+	"net/url"
+	"strings"
 
 	"reservation.dev/platform/edge"
 )
@@ -17,13 +19,30 @@ type Config struct {
 	MediaAddr        string `env:"MEDIA_ADDR" envDefault:"127.0.0.1:8091" doc:"gRPC addresses of the media service, separated by commas"`
 	WebhookAddr      string `env:"WEBHOOK_ADDR" envDefault:"127.0.0.1:8087" doc:"gRPC addresses of the webhook service, separated by commas"`
 	RateLimit        int    `env:"RATE_LIMIT" envDefault:"100" doc:"requests that an API key without a limit of its own can make in any 60 seconds"`
+	InterfaceB       string `env:"INTERFACE_B_URL" doc:"address of Interface B, on which the addresses of calendars are based; empty: http://HTTP_ADDR/api/v1"`
 	Edge             edge.Config
 }
 
 // Validate reports an invalid setting.
 func (c *Config) Validate() error {
+	var faults []error
 	if c.RateLimit < 1 || c.RateLimit > 10_000 {
-		return errors.New("RATE_LIMIT must be 1 to 10000")
+		faults = append(faults, errors.New("RATE_LIMIT must be 1 to 10000"))
 	}
-	return nil
+	if u, err := url.Parse(c.interfaceURL()); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" {
+		faults = append(faults, errors.New("INTERFACE_B_URL must be http(s)://host[:port][/path]"))
+	}
+	return errors.Join(faults...)
+}
+
+// interfaceURL returns the address of Interface B.
+func (c *Config) interfaceURL() string {
+	if c.InterfaceB != "" {
+		return c.InterfaceB
+	}
+	addr := c.Addr
+	if strings.HasPrefix(addr, ":") {
+		addr = "127.0.0.1" + addr
+	}
+	return "http://" + addr + base
 }

@@ -132,7 +132,7 @@ func TestWritesHonourIfMatch(t *testing.T) { // invariant 5
 // for its deliveries, or the resource never changes and has no version.
 func changesNothing(path string) bool {
 	return slices.Contains([]string{
-		"/webhook-endpoints/{id}/test", "/webhook-deliveries/{id}/replay", "/media-entitlements/{id}",
+		"/webhook-endpoints/{id}/test", "/webhook-deliveries/{id}/replay", "/media-entitlements/{id}", "/calendars/{id}",
 	}, path)
 }
 
@@ -145,6 +145,7 @@ func TestEnumsAreTheContract(t *testing.T) { // invariant 5
 		"SubscriptionStatus": enum.Names[subscriptionv1.SubscriptionStatus](), "ChangeTime": enum.Names[subscriptionv1.ChangeTime](),
 		"PlanBookings": enum.Names[subscriptionv1.PlanBookings](), "interval": enum.Names[subscriptionv1.IntervalUnit](),
 		"paymentStatus": enum.Names[subscriptionv1.PaymentStatus](), "MediaKind": enum.Names[mediav1.MediaKind](),
+		"CalendarKind": enum.Names[bookingv1.CalendarKind](),
 		"validityUnit": enum.Names[passv1.ValidityUnit](), "status": enum.Names[passv1.PassTypeStatus](),
 	} {
 		list := "enum: [" + strings.Join(values, ", ") + "]"

@@ -4,7 +4,8 @@
 // Invariants:
 //
 //  1. Every operation except POST /auth/token verifies the token and the permission that routes.go
-//     names, before it looks at the rest of the request.
+//     names, before it looks at the rest of the request. The address of a calendar (ical.go) is not an
+//     operation: its secret permits the read.
 //  2. The services receive the caller's token and authorize the call with it. A client's headers
 //     never become metadata of a call. A publishable key is exchanged for such a token, and reaches
 //     only the operations that routes.go marks.

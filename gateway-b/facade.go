@@ -32,6 +32,8 @@ type facade struct {
 	webhooks      webhookv1.WebhookServiceClient
 	requests      authv1.RequestLogServiceClient
 	testMode      authv1.TestModeServiceClient
+	calendars     bookingv1.CalendarServiceClient
+	interfaceURL  string // the address of Interface B, with base
 }
 
 // setCreated makes the response a 201 with the Location and the ETag of the created resource, and

@@ -68,11 +68,13 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		&bookingv1.WaitlistService_ServiceDesc, &passv1.PassService_ServiceDesc,
 		&subscriptionv1.PlanService_ServiceDesc, &subscriptionv1.SubscriptionService_ServiceDesc, &mediav1.MediaService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc, &webhookv1.WebhookService_ServiceDesc, &authv1.RequestLogService_ServiceDesc, &authv1.TestModeService_ServiceDesc,
+		&bookingv1.CalendarService_ServiceDesc,
 	} {
 		for method := range rpc.PolicyOf(desc) {
 			policy[method] = rpc.AnyToken
 		}
 	}
+	policy[bookingv1.CalendarService_ReadCalendar_FullMethodName] = rpc.Public
 	conn := edgetest.Services(t, rpc.ServerOptions{Log: log, Verifier: g.issuer.Verifier, Policy: policy}, func(s grpc.ServiceRegistrar) {
 		authv1.RegisterTokenServiceServer(s, fakeTokens{fakes: g.services})
 		customerv1.RegisterCustomerServiceServer(s, fakeCustomers{fakes: g.services})
@@ -87,6 +89,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		webhookv1.RegisterWebhookServiceServer(s, fakeWebhooks{fakes: g.services})
 		authv1.RegisterRequestLogServiceServer(s, fakeRequests{fakes: g.services})
 		authv1.RegisterTestModeServiceServer(s, fakeTestMode{fakes: g.services})
+		bookingv1.RegisterCalendarServiceServer(s, fakeCalendars{fakes: g.services})
 	})
 
 	options := edge.Options{Log: log, Metrics: prometheus.NewRegistry(), Verifier: g.issuer.Verifier, Limiter: limiter, RateLimit: 100}
@@ -96,6 +99,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		passes: passv1.NewPassServiceClient(conn), discounts: bookingv1.NewDiscountServiceClient(conn), webhooks: webhookv1.NewWebhookServiceClient(conn),
 		plans: subscriptionv1.NewPlanServiceClient(conn), subscriptions: subscriptionv1.NewSubscriptionServiceClient(conn), media: mediav1.NewMediaServiceClient(conn),
 		requests: authv1.NewRequestLogServiceClient(conn), testMode: authv1.NewTestModeServiceClient(conn),
+		calendars: bookingv1.NewCalendarServiceClient(conn), interfaceURL: "https://www.example.com/api/v1",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -137,6 +137,11 @@ func routes() []edge.Route {
 		{Method: http.MethodGet, Path: "/customers/{id}/media", Scope: scopes.MediaRead, Query: []string{"page", "perPage", "cursor"}},
 		{Method: http.MethodGet, Path: "/customers/{id}/media/{media_id}", Scope: scopes.MediaRead},
 
+		{Method: http.MethodGet, Path: "/calendars", Scope: scopes.CalendarsRead, Query: []string{"page", "perPage", "cursor", "staffId", "customerId"}},
+		{Method: http.MethodPost, Path: "/calendars", Scope: scopes.CalendarsWrite, Secret: true},
+		{Method: http.MethodGet, Path: "/calendars/{id}", Scope: scopes.CalendarsRead},
+		{Method: http.MethodDelete, Path: "/calendars/{id}", Scope: scopes.CalendarsWrite},
+
 		{Method: http.MethodGet, Path: "/discount-codes", Scope: scopes.DiscountsRead, Query: list()},
 		{Method: http.MethodPost, Path: "/discount-codes", Scope: scopes.DiscountsWrite},
 		{Method: http.MethodGet, Path: "/discount-codes/{id}", Scope: scopes.DiscountsRead},

@@ -52,6 +52,8 @@ func Run(ctx context.Context, h *service.Host) error {
 			webhooks:      webhookv1.NewWebhookServiceClient(s.Dial("webhook", cfg.WebhookAddr)),
 			requests:      authv1.NewRequestLogServiceClient(auth),
 			testMode:      authv1.NewTestModeServiceClient(auth),
+			calendars:     bookingv1.NewCalendarServiceClient(booking),
+			interfaceURL:  cfg.interfaceURL(),
 		})
 	})
 }
@@ -71,6 +73,8 @@ type services struct {
 	webhooks      webhookv1.WebhookServiceClient
 	requests      authv1.RequestLogServiceClient
 	testMode      authv1.TestModeServiceClient
+	calendars     bookingv1.CalendarServiceClient
+	interfaceURL  string
 }
 
 // newHandler returns a handler that serves Interface B with the given services.
@@ -80,11 +84,13 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 		return nil, err
 	}
 	e.AcceptPublishableKeys(s.tokens)
+	e.ServeFeed(edge.Feed{Prefix: calendarPrefix, Suffix: calendarSuffix, Type: calendarType, Read: calendarFeed{client: s.calendars}.read})
 	tokens := &tokens{edge: e, client: s.tokens}
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
 			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, waitlist: s.waitlist, passes: s.passes,
 			discounts: s.discounts, plans: s.plans, subscriptions: s.subscriptions, media: s.media, webhooks: s.webhooks, requests: s.requests, testMode: s.testMode,
+			calendars: s.calendars, interfaceURL: s.interfaceURL,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokens.serve),
 	)

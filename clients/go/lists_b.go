@@ -116,6 +116,11 @@ func (c *B) MediaEntitlements(ctx context.Context, filters b.ListMediaEntitlemen
 	})
 }
 
+// Calendars returns the calendars.
+func (c *B) Calendars(ctx context.Context, filters b.ListCalendarsParams) iter.Seq2[b.Calendar, error] {
+	return list(ctx, c.ListCalendarsWithResponse, filters, func(p *b.CalendarsPage) ([]b.Calendar, *string) { return p.Calendars, p.NextCursor })
+}
+
 // CustomerMedia returns the media that a customer can play now.
 func (c *B) CustomerMedia(ctx context.Context, customer string, filters b.ListCustomerMediaParams) iter.Seq2[b.CustomerMedia, error] {
 	read := func(cursor string) (*b.CustomerMediaPage, error) {

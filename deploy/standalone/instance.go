@@ -152,7 +152,7 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 	case "gateway-a":
 		env["HTTP_ADDR"] = s.addr(portA)
 	case "gateway-b":
-		env["HTTP_ADDR"] = s.addr(portB)
+		env["HTTP_ADDR"], env["INTERFACE_B_URL"] = s.addr(portB), "http://"+s.addr(portB)+"/api/v1"
 	default:
 		return nil, fmt.Errorf("the service %s has no port", name)
 	}

@@ -14,7 +14,8 @@
 // Invariants of responses:
 //
 //  1. A response with a secret or a token, of a page or of a path without a route is never compressed,
-//     cached or compared. Neither is an error compared or cached.
+//     cached or compared. Neither is an error compared or cached. A document of a feed (feed.go) does not
+//     contain the secret of its address.
 //  2. Two responses with one ETag have the same bytes, and a 304 stands for the body that the client
 //     would get now.
 //  3. If-Match compares versions only, and accepts the ETags of earlier releases.
@@ -61,6 +62,8 @@ type Route struct {
 	Bodiless bool
 	// Publishable lets web pages call the operation with a publishable key instead of a token.
 	Publishable bool
+	// Public means that responses to a route without a scope can be compressed, cached and compared.
+	Public bool
 	// Secret means that responses contain a secret. They are not compressed, because the length of a
 	// compressed secret reveals something about it, and their ETag has no digest.
 	Secret bool
@@ -136,6 +139,7 @@ type Edge struct {
 	timing *prometheus.HistogramVec
 	pages  map[string]*static.File // by path
 	keys   *publishableKeys        // nil: the interface accepts none
+	feed   *feed                   // nil: there is none
 }
 
 // New returns an edge without operations. Register the facade on Mux, and other handlers with Handle.

@@ -41,6 +41,10 @@ func (e *Edge) Handler() http.Handler {
 		r = r.WithContext(ctx)
 		rec := &recorder{ResponseWriter: w, code: http.StatusOK, exchange: s}
 		defer e.finish(rec, r, s, began)
+		if e.isFeed(r) {
+			e.serveFeed(rec, r)
+			return
+		}
 		if path, ok := e.pagePath(r); ok {
 			r.URL.Path = path
 			e.servePage(rec, r)

@@ -158,7 +158,7 @@ func (r *recorder) setETag(body []byte, coding string) string {
 // secret or a token, it is a page, or it belongs to no route.
 func (r *recorder) isPrivate() bool {
 	route := r.exchange.route
-	return route == nil || route.Scope == "" || route.Secret
+	return route == nil || route.Scope == "" && !route.Public || route.Secret
 }
 
 // isCompressible reports whether the body can be compressed.

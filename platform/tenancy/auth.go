@@ -35,7 +35,7 @@ func (c *client) Company(ctx context.Context, company id.Company) (Company, erro
 	}
 	in := resp.GetCompany()
 	return Company{
-		ID: company, Timezone: in.GetTimezone(), Currency: in.GetCurrency(),
+		ID: company, Name: in.GetName(), Timezone: in.GetTimezone(), Currency: in.GetCurrency(),
 		UniqueEmails: in.GetUniqueCustomerEmails(), Version: in.GetVersion(),
 		ClockOffset: in.GetClockOffsetSeconds(),
 	}, nil

@@ -13,29 +13,37 @@ import (
 
 // Column is a fact of a company that a service keeps in a column of its table companies.
 type Column struct {
-	name    string
-	field   func(*Company) any
-	isClaim bool // whether tokens contain it
+	name  string
+	field func(*Company) any
+	// isClaim is whether tokens contain it, or only callers of Kept need it.
+	isClaim bool
+	// missing is the condition for rows of an earlier release, which did not have the column; "": none.
+	missing string
 }
 
 // Timezone is the column timezone.
 func Timezone() Column {
-	return Column{"timezone", func(c *Company) any { return &c.Timezone }, true}
+	return Column{name: "timezone", field: func(c *Company) any { return &c.Timezone }, isClaim: true}
 }
 
 // Currency is the column currency.
 func Currency() Column {
-	return Column{"currency", func(c *Company) any { return &c.Currency }, true}
+	return Column{name: "currency", field: func(c *Company) any { return &c.Currency }, isClaim: true}
 }
 
 // UniqueEmails is the column unique_emails.
 func UniqueEmails() Column {
-	return Column{"unique_emails", func(c *Company) any { return &c.UniqueEmails }, false}
+	return Column{name: "unique_emails", field: func(c *Company) any { return &c.UniqueEmails }}
 }
 
 // ClockOffset is the column clock_offset_seconds.
 func ClockOffset() Column {
-	return Column{"clock_offset_seconds", func(c *Company) any { return &c.ClockOffset }, true}
+	return Column{name: "clock_offset_seconds", field: func(c *Company) any { return &c.ClockOffset }, isClaim: true}
+}
+
+// Name is the column name. Tokens do not contain it: only Kept returns it.
+func Name() Column {
+	return Column{name: "name", field: func(c *Company) any { return &c.Name }, isClaim: true, missing: "c.name = ''"}
 }
 
 // statements are the SQL statements of a copy.
@@ -46,8 +54,8 @@ type statements struct {
 
 func statementsOf(columns []Column) statements {
 	s := statements{columns: append([]Column{
-		{"company_id", func(c *Company) any { return &c.ID }, true},
-		{"version", func(c *Company) any { return &c.Version }, true},
+		{name: "company_id", field: func(c *Company) any { return &c.ID }, isClaim: true},
+		{name: "version", field: func(c *Company) any { return &c.Version }, isClaim: true},
 	}, columns...)}
 	names, values, changes := make([]string, len(s.columns)), make([]string, len(s.columns)), make([]string, len(s.columns))
 	for i, column := range s.columns {
@@ -59,6 +67,11 @@ func statementsOf(columns []Column) statements {
 	// An older version changes nothing, so events can arrive in any order.
 	s.keep = "insert into companies as c (" + list + ") values (" + strings.Join(values, ", ") + ")" +
 		" on conflict (company_id) do update set " + strings.Join(changes[1:], ", ") + " where c.version < excluded.version"
+	for _, column := range s.columns {
+		if column.missing != "" {
+			s.keep += " or c.version = excluded.version and " + column.missing
+		}
+	}
 	return s
 }
 

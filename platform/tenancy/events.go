@@ -62,7 +62,7 @@ func FromEvent(m bus.Message) (Company, error) {
 	in := event.GetCompany()
 	company, err := id.Parse[id.Company](in.GetId())
 	return Company{
-		ID: company, Timezone: in.GetTimezone(), Currency: in.GetCurrency(),
+		ID: company, Name: in.GetName(), Timezone: in.GetTimezone(), Currency: in.GetCurrency(),
 		UniqueEmails: in.GetUniqueCustomerEmails(), Version: in.GetVersion(),
 		ClockOffset: in.GetClockOffsetSeconds(),
 	}, err

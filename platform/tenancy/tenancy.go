@@ -30,6 +30,7 @@ import (
 // columns; the other fields are zero. To add a fact, add a field here and a Column.
 type Company struct {
 	ID           id.Company
+	Name         string // only from Kept
 	Timezone     string // IANA name
 	Currency     string // ISO 4217
 	UniqueEmails bool   // whether each customer must have another e-mail address
@@ -146,6 +147,19 @@ func (c Company) updated(company id.Company, claims *token.Claims) Company {
 	c.ID, c.Timezone, c.Currency, c.Version = company, claims.Zone, claims.Currency, claims.CompanyVersion
 	c.ClockOffset = claims.ClockOffset
 	return c
+}
+
+// Kept returns the copy of a company, for work without a token of the company. Without a copy, it fetches the
+// company from auth.
+func (c *Companies) Kept(ctx context.Context, company id.Company) (Company, error) {
+	kept, found, err := c.reads.Get(ctx, company, company)
+	if err != nil {
+		return Company{}, pg.Fault(err, nil)
+	}
+	if !found {
+		return c.Fetch(ctx, company)
+	}
+	return kept, nil
 }
 
 // Fetch fetches a company from auth and keeps it in the copy.

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 var schema = pg.Migrations{Part: "sample", FS: fstest.MapFS{
 	"0001_companies.sql": {Data: []byte(`-- +goose Up
-create table companies (company_id uuid primary key, timezone text not null, unique_emails boolean not null default false,
+create table companies (company_id uuid primary key, name text not null default '', timezone text not null, unique_emails boolean not null default false,
 	clock_offset_seconds bigint not null default 0, version bigint not null);
 select tenant_table('companies');
 `)},
@@ -111,6 +111,61 @@ func TestKeep(t *testing.T) {
 	if got := w.kept(t); got != w.at("Europe/Berlin", 3) {
 		t.Errorf("the copy is %+v, not the newest state", got)
 	}
+}
+
+func TestKept(t *testing.T) {
+	w := newWorld(t)
+	named := tenancy.New(w.db, w.auth, tenancy.Timezone(), tenancy.Name())
+	must := func(c tenancy.Company, err error) tenancy.Company {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	withName := w.at("Europe/Berlin", 3)
+	withName.Name = "Quiet Yoga"
+	w.auth.company = withName
+
+	t.Run("fetches a company that is not in the copy, once", func(t *testing.T) {
+		for range 2 {
+			if got := must(named.Kept(t.Context(), w.company)); got.Name != "Quiet Yoga" || got.Timezone != "Europe/Berlin" {
+				t.Errorf("got %+v", got)
+			}
+		}
+		if w.auth.calls != 1 {
+			t.Errorf("%d calls", w.auth.calls)
+		}
+	})
+	t.Run("a row of an earlier release gets its name from the same version", func(t *testing.T) {
+		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, `update companies set name = '' where company_id = $1`, w.company)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := must(named.Kept(t.Context(), w.company)); got.Name != "" {
+			t.Errorf("got %+v", got)
+		}
+		must(named.Fetch(t.Context(), w.company))
+		if got := must(named.Kept(t.Context(), w.company)); got.Name != "Quiet Yoga" {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("the name of the same version does not change otherwise", func(t *testing.T) {
+		w.auth.company.Name = "Loud Yoga"
+		must(named.Fetch(t.Context(), w.company))
+		if got := must(named.Kept(t.Context(), w.company)); got.Name != "Quiet Yoga" {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("a column of the name leaves the token enough", func(t *testing.T) {
+		before := w.auth.calls
+		if got := must(named.Claimed(w.signed(t, "Europe/Rome", 4))); got.Timezone != "Europe/Rome" || w.auth.calls != before {
+			t.Errorf("got %+v", got)
+		}
+	})
 }
 
 func TestOf(t *testing.T) {

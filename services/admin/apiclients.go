@@ -13,6 +13,7 @@ var clientScopes = []grant{
 	{Name: scopes.BookingsRead, Title: msg("settings.api_client.scope.bookings_read.title"), About: msg("settings.api_client.scope.bookings_read.about")},
 	{Name: scopes.PassesRead, Title: msg("settings.api_client.scope.passes_read.title"), About: msg("settings.api_client.scope.passes_read.about")},
 	{Name: scopes.SubscriptionsRead, Title: msg("settings.api_client.scope.subscriptions_read.title"), About: msg("settings.api_client.scope.subscriptions_read.about")},
+	{Name: scopes.AppointmentsRead, Title: msg("settings.api_client.scope.appointments_read.title"), About: msg("settings.api_client.scope.appointments_read.about")},
 	{Name: scopes.MediaRead, Title: msg("settings.api_client.scope.media_read.title"), About: msg("settings.api_client.scope.media_read.about")},
 	{Name: scopes.NotesRead, Title: msg("settings.api_client.scope.notes_read.title"), About: msg("settings.api_client.scope.notes_read.about")},
 	{Name: scopes.NotesWrite, Title: msg("settings.api_client.scope.notes_write.title"), About: msg("settings.api_client.scope.notes_write.about")},

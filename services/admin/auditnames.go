@@ -49,6 +49,7 @@ var kindPaths = map[string]string{
 	"whe_": "/settings/webhooks/", "whd_": "/settings/webhooks/deliveries/", "cust_": "/customers/", "booking_": "/bookings/",
 	"evt_": "/events/", "pass_": "/pass-types/", "cp_": "/passes/", "disc_": "/discounts/",
 	"plan_": "/plans/", "sub_": "/subscriptions/", "media_": "/library/", "col_": "/collections/",
+	"staff_": "/staff/", "room_": "/rooms/", "apt_": "/appointment-types/", "appt_": "/appointments/",
 }
 
 // kindPrefix returns the prefix of an identifier: "cust_".
@@ -154,6 +155,7 @@ var nameFinders = map[string]nameFinder{
 	"m2m_": (*request).findAPIClients, "key_": (*request).findAPIKeys, "pub_": (*request).findPublishables, "whe_": (*request).findEndpoints, "evt_": (*request).findEvents,
 	"date_": (*request).findDates, "disc_": (*request).findDiscounts, "pass_": (*request).findPassTypes, "cp_": (*request).findPasses,
 	"plan_": (*request).findPlans, "sub_": (*request).findSubscriptions, "media_": (*request).findItems, "col_": (*request).findCollections,
+	"staff_": (*request).findStaff, "room_": (*request).findRooms, "apt_": (*request).findSlotTypes,
 }
 
 // find runs a lookup and logs its error.

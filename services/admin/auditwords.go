@@ -93,6 +93,7 @@ func (l auditLine) actor() *message {
 var nameFields = map[string]string{
 	"administrator": "name", "api_client": "name", "api_key": "name", "publishable_key": "name", "service_credential": "name", "company": "name",
 	"webhook_endpoint": "url", "event": "title", "pass_type": "title", "discount": "code", "invitation": "email", "plan": "title", "media": "title", "collection": "title",
+	"staff": "name", "room": "name", "holiday": "name", "appointment_type": "title",
 }
 
 // target names the target.
@@ -102,6 +103,8 @@ func (l auditLine) target() *message {
 	switch kind {
 	case "booking":
 		return l.ofCustomer("booking", id)
+	case "appointment":
+		return l.ofCustomer("appointment", id)
 	case "customer_pass":
 		return l.ofCustomer("pass", id)
 	case "subscription":
@@ -217,7 +220,7 @@ func (l auditLine) value(field, value string) *message {
 		if at, err := time.Parse(time.RFC3339, value); err == nil {
 			return bare(l.clock.Time(timestamppb.New(at)))
 		}
-	case "expiry_date", "last_day", "first_day", "resumes_on":
+	case "expiry_date", "last_day", "first_day", "resumes_on", "day":
 		if value == neverDate {
 			return msg("desk.pass.no_expiry")
 		}
@@ -226,7 +229,7 @@ func (l auditLine) value(field, value string) *message {
 		return bare(strings.ReplaceAll(value, "_", " "))
 	case "currency":
 		return linked(currencyName(value), "")
-	case "unique_customer_emails", "enabled":
+	case "unique_customer_emails", "enabled", "active":
 		return flag(value)
 	case "role", "kind":
 		return bare(upperFirst(value))

@@ -94,11 +94,16 @@ func (r *request) bookPage(wait bool, customer string) (bookPage, error) {
 
 // payingPasses returns the choices of a customer's passes that could pay that many credits for
 // a date; none if there is no such pass.
-func (r *request) payingPasses(customer string, e eventView, s slot, credits int32) (options []option, err error) {
+func (r *request) payingPasses(customer string, e eventView, s slot, credits int32) ([]option, error) {
 	day := zone.Day(s.GetDate().GetStartsAt().AsTime(), s.GetDate().GetTimezone())
-	passes, err := r.services.passes.ListEligiblePasses(r.ctx, &passv1.ListEligiblePassesRequest{
+	return r.passOptions(&passv1.ListEligiblePassesRequest{
 		CustomerId: customer, EventTypes: []string{e.Kind()}, Credits: credits, Days: []string{day},
 	})
+}
+
+// passOptions returns eligible passes as choices; none if there is no such pass.
+func (r *request) passOptions(req *passv1.ListEligiblePassesRequest) (options []option, err error) {
+	passes, err := r.services.passes.ListEligiblePasses(r.ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -219,6 +224,8 @@ type bookingPage struct {
 	Registration registrationView
 	Outcome      *bookingv1.CancellationOutcome // nil if the booking is cancelled
 	Back         string
+	// Appointment is the path of the appointment; "" if the booking is none.
+	Appointment string
 }
 
 func (p bookingPage) head() (*message, string) { return p.Title(), "events" }
@@ -236,16 +243,28 @@ func (r *request) findBooking() (bookingPage, error) {
 	p := bookingPage{Registration: registrationView{res.GetRegistration()}}
 	b := res.GetRegistration().GetBooking()
 	p.Back = datePath(b.GetEventId(), b.GetEventDateId())
-	if !b.GetIsCancelled() {
-		preview, err := r.services.bookings.PreviewCancellation(r.ctx, &bookingv1.PreviewCancellationRequest{BookingId: b.GetId()})
-		if err != nil {
-			return p, err
-		}
-		if !preview.GetAlreadyCancelled() {
-			p.Outcome = preview.GetOutcome()
-		}
+	if b.GetEventType() == bookingv1.EventType_EVENT_TYPE_APPOINTMENT {
+		p.Appointment = appointmentPath(appointmentOf(b.GetId()))
 	}
-	return p, nil
+	p.Outcome, err = r.outcome(b)
+	return p, err
+}
+
+// appointmentOf returns the identifier of the appointment of a booking: both have the same UUID.
+func appointmentOf(booking string) string {
+	return "appt_" + strings.TrimPrefix(booking, "booking_")
+}
+
+// outcome returns what cancelling a booking would do now; nil if it is cancelled.
+func (r *request) outcome(b *bookingv1.Booking) (*bookingv1.CancellationOutcome, error) {
+	if b.GetIsCancelled() {
+		return nil, nil
+	}
+	preview, err := r.services.bookings.PreviewCancellation(r.ctx, &bookingv1.PreviewCancellationRequest{BookingId: b.GetId()})
+	if err != nil || preview.GetAlreadyCancelled() {
+		return nil, err
+	}
+	return preview.GetOutcome(), nil
 }
 
 func (r *request) confirmBooking() error {
@@ -253,35 +272,41 @@ func (r *request) confirmBooking() error {
 	if err != nil {
 		return err
 	}
-	b := p.Registration.GetBooking()
-	c, back := confirmPage{Danger: true, Reason: true}, "/bookings/"+b.GetId()
-	switch r.path("action") {
-	case "cancel", "waive":
-		if p.Outcome == nil {
-			return r.back(back, r.text(reason("ALREADY_CANCELLED")))
-		}
-		c.Title, c.Button, c.Effects = r.text("desk.booking.cancel_title"), r.text("desk.booking.cancel_button"), r.outcomeText(b, p.Outcome)
-		if r.path("action") == "waive" {
-			c.Title, c.Button = r.text("desk.booking.waive_title"), r.text("desk.booking.waive_button")
-			c.Effects = []string{r.text("desk.outcome.freed", "count", b.GetSpaces()), r.text("desk.booking.waive_effect")}
-		}
-	default:
+	if action := r.path("action"); action != "cancel" && action != "waive" {
 		return fault.Missing("page")
 	}
-	return r.confirm(c, "events", fullName(p.Registration.Guest())+", "+b.GetEventTitle()+", "+r.session.Clock.Time(b.GetStartsAt()), back)
+	b := p.Registration.GetBooking()
+	return r.confirmCancellation(p, "events", b.GetEventTitle(), "/bookings/"+b.GetId())
+}
+
+// confirmCancellation shows what cancelling a booking does, before it is done; back is the path of its page.
+func (r *request) confirmCancellation(p bookingPage, section, title, back string) error {
+	if p.Outcome == nil {
+		return r.back(back, r.text(reason("ALREADY_CANCELLED")))
+	}
+	b := p.Registration.GetBooking()
+	c := confirmPage{
+		Danger: true, Reason: true, Title: r.text("desk.booking.cancel_title"), Button: r.text("desk.booking.cancel_button"), Effects: r.outcomeText(b, p.Outcome),
+	}
+	if r.path("action") == "waive" {
+		c.Title, c.Button = r.text("desk.booking.waive_title"), r.text("desk.booking.waive_button")
+		c.Effects = []string{r.text("desk.outcome.freed", "count", b.GetSpaces()), r.text("desk.booking.waive_effect")}
+	}
+	return r.confirm(c, section, fullName(p.Registration.Guest())+", "+title+", "+r.session.Clock.Time(b.GetStartsAt()), back)
 }
 
 func (r *request) changeBooking() error {
 	switch action := r.path("action"); action {
 	case "cancel", "waive":
 		r.action("booking.cancel")
-		return r.cancelBooking(&bookingv1.CancelBookingRequest{BookingId: r.path("id"), WaivePolicy: action == "waive", Reason: r.value("reason")})
+		req := &bookingv1.CancelBookingRequest{BookingId: r.path("id"), WaivePolicy: action == "waive", Reason: r.value("reason")}
+		return r.cancelBooking(req, "/bookings/"+r.path("id"))
 	}
 	return fault.Missing("page")
 }
 
-func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest) error {
-	path := "/bookings/" + req.GetBookingId()
+// cancelBooking cancels a booking and redirects to a page.
+func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest, path string) error {
 	res, err := perform(r, r.services.bookings.CancelBooking, req)
 	if err != nil {
 		return r.refused(path, err)
@@ -300,6 +325,7 @@ func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest) error {
 	case o.GetLate():
 		outcome = msg("desk.booking.was_late")
 	}
+	r.target(req.GetBookingId())
 	r.detail("reason", "", req.GetReason())
 	cancelled := r.text("desk.booking.cancelled")
 	r.detail("outcome", "", strings.TrimSpace(cancelled+" "+r.text(outcome)))

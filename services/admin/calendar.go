@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -12,6 +13,8 @@ import (
 type slot struct {
 	*bookingv1.ScheduledDate
 	clock clock
+	// appointment is the appointment that has the date; nil for other dates.
+	appointment *appointmentView
 }
 
 // fullness is how much of a capacity is taken.
@@ -96,8 +99,24 @@ func (s slot) To() string {
 	return s.GetDate().GetStartsAt().AsTime().In(s.clock.Zone).Add(time.Duration(s.GetDate().GetDurationMinutes()) * time.Minute).Format("15:04")
 }
 
-// Path returns the path of the date's page.
-func (s slot) Path() string { return datePath(s.GetEventId(), s.GetDate().GetId()) }
+// Path returns the path of the date's page, or of its appointment's.
+func (s slot) Path() string {
+	if s.appointment != nil {
+		return s.appointment.Path()
+	}
+	return datePath(s.GetEventId(), s.GetDate().GetId())
+}
+
+// Title returns the event's title; for an appointment, with its customer.
+func (s slot) Title() *message {
+	if s.appointment != nil {
+		return msg("appointments.appointment.of", "title", s.GetEventTitle(), "name", s.appointment.Guest())
+	}
+	return literal(s.GetEventTitle())
+}
+
+// Appointment reports whether the date belongs to an appointment.
+func (s slot) Appointment() bool { return s.appointment != nil }
 
 // Draft reports whether the event is not published yet.
 func (s slot) Draft() bool { return s.GetEventStatus() == bookingv1.EventStatus_EVENT_STATUS_DRAFT }
@@ -182,13 +201,42 @@ func (r *request) slots(from, before time.Time) (all []slot, cut bool, err error
 			return nil, false, err
 		}
 		for _, d := range res.GetDates() {
-			all = append(all, slot{d, r.session.Clock})
+			all = append(all, slot{ScheduledDate: d, clock: r.session.Clock})
 		}
 		if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
-			return all, false, nil
+			all, err = r.withAppointments(all, from, before)
+			return all, false, err
 		}
 	}
-	return all, true, nil
+	all, err = r.withAppointments(all, from, before)
+	return all, true, err
+}
+
+// withAppointments adds to the dates of a time the appointments that have them, and leaves out the dates of
+// appointments that were cancelled or moved.
+func (r *request) withAppointments(all []slot, from, before time.Time) ([]slot, error) {
+	if !slices.ContainsFunc(all, func(s slot) bool { return s.GetEventType() == bookingv1.EventType_EVENT_TYPE_APPOINTMENT }) {
+		return all, nil
+	}
+	appointments, err := r.appointmentsBetween(from, before)
+	if err != nil {
+		return nil, err
+	}
+	byDate := map[string]*appointmentView{}
+	for i, v := range appointments {
+		if date := v.GetBooking().GetEventDateId(); byDate[date] == nil || !v.Cancelled() {
+			byDate[date] = &appointments[i]
+		}
+	}
+	var kept []slot
+	for _, s := range all {
+		s.appointment = byDate[s.GetDate().GetId()]
+		if s.appointment == nil && s.Cancelled() && s.GetEventType() == bookingv1.EventType_EVENT_TYPE_APPOINTMENT {
+			continue
+		}
+		kept = append(kept, s)
+	}
+	return kept, nil
 }
 
 func (r *request) today() error {

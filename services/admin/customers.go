@@ -3,6 +3,8 @@ package admin
 import (
 	"strconv"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -148,7 +150,7 @@ func (p passView) Valid() *message {
 	return msg("desk.valid.between", "from", wallDate(p.GetStartDate()), "to", wallDate(p.GetExpiryDate()))
 }
 
-// customerPage is a customer with their purchases, passes, subscriptions, media and notes.
+// customerPage is a customer with their purchases, passes, subscriptions, media, appointments and notes.
 type customerPage struct {
 	Customer   *customerv1.Customer
 	Form       *form
@@ -168,8 +170,10 @@ type customerPage struct {
 	MediaTotal        int64
 	MoreMedia         string
 	MediaAway         bool
-	Notes             []noteView
-	MoreNotes         string
+	// Appointments are the next ones.
+	Appointments []appointmentView
+	Notes        []noteView
+	MoreNotes    string
 }
 
 func (p customerPage) head() (*message, string) { return literal(fullName(p.Customer)), "customers" }
@@ -220,7 +224,7 @@ func (r *request) customer() error {
 	return r.render("customer", page)
 }
 
-// history reads a customer's notes, purchases, passes, subscriptions and media, in six calls.
+// history reads a customer's notes, purchases, passes, subscriptions and media, in seven calls.
 func (r *request) history(page *customerPage) error {
 	if err := r.notes(page); err != nil {
 		return err
@@ -264,7 +268,22 @@ func (r *request) history(page *customerPage) error {
 			page.Passes = append(page.Passes, passView{p, titles[p.GetPassTypeId()]})
 		}
 	}
+	if page.Appointments, err = r.appointmentsOf(page.Customer.GetId()); err != nil {
+		return err
+	}
 	return r.memberships(page)
+}
+
+// appointmentsShown is the number of appointments on a customer's page.
+const appointmentsShown = 10
+
+// appointmentsOf returns the next appointments of a customer.
+func (r *request) appointmentsOf(customer string) ([]appointmentView, error) {
+	res, err := r.services.appointments.ListAppointments(r.ctx, &bookingv1.ListAppointmentsRequest{
+		PageSize: appointmentsShown, CustomerId: customer, StartsFrom: timestamppb.New(r.midnight(r.now(), 0)),
+		Statuses: []bookingv1.AppointmentStatus{bookingv1.AppointmentStatus_APPOINTMENT_STATUS_BOOKED, bookingv1.AppointmentStatus_APPOINTMENT_STATUS_HELD},
+	})
+	return views(res.GetAppointments(), func(v *bookingv1.Appointment) appointmentView { return appointmentView{v, r.session.Clock} }), err
 }
 
 func (r *request) updateCustomer() error {

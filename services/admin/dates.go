@@ -208,7 +208,7 @@ func (r *request) updateDate() error {
 	if err != nil {
 		return r.again(err, "date-edit", p)
 	}
-	now := slot{&bookingv1.ScheduledDate{Date: res.GetDate()}, r.session.Clock}
+	now := slot{ScheduledDate: &bookingv1.ScheduledDate{Date: res.GetDate()}, clock: r.session.Clock}
 	r.detail("starts_at", r.when(p.Slot), r.when(now))
 	r.detail("capacity", r.text(p.Slot.Fullness().Text()), r.text(now.Fullness().Text()))
 	return r.back(p.Slot.Path(), r.text("desk.date.changed", "when", r.when(now), "booked", now.Fullness().Text()))
@@ -221,7 +221,9 @@ func (r *request) when(s slot) string {
 
 // confirmMove shows the new time of a date and whom the change affects, before it is done.
 func (r *request) confirmMove(p datePage, change *bookingv1.EventDateChange, people affected) error {
-	to := slot{&bookingv1.ScheduledDate{Date: &bookingv1.EventDate{StartsAt: p.Slot.GetDate().GetStartsAt(), DurationMinutes: p.Slot.GetDate().GetDurationMinutes()}}, r.session.Clock}
+	to := slot{clock: r.session.Clock, ScheduledDate: &bookingv1.ScheduledDate{
+		Date: &bookingv1.EventDate{StartsAt: p.Slot.GetDate().GetStartsAt(), DurationMinutes: p.Slot.GetDate().GetDurationMinutes()},
+	}}
 	if change.LocalStart != nil {
 		if wall, ok := p.Form.wall("start", r.zoneOf(p.Event)); ok {
 			at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, r.zoneOf(p.Event))
@@ -309,12 +311,12 @@ func (r *request) findDate() (eventView, slot, error) {
 	if err != nil {
 		return e, slot{}, err
 	}
-	for _, d := range e.GetDates() {
-		if d.GetId() == r.path("date") {
-			return e, slot{&bookingv1.ScheduledDate{
-				Date: d, EventId: e.GetId(), EventTitle: e.GetTitle(), EventStatus: e.GetStatus(), EventType: e.GetType(), Location: e.GetLocation(),
-			}, r.session.Clock}, nil
-		}
+	res, err := r.services.events.GetEventDate(r.ctx, &bookingv1.GetEventDateRequest{Id: r.path("date")})
+	if err != nil {
+		return e, slot{}, err
 	}
-	return e, slot{}, fault.Missing("date")
+	if res.GetDate().GetEventId() != e.GetId() {
+		return e, slot{}, fault.Missing("date")
+	}
+	return e, slot{ScheduledDate: res.GetDate(), clock: r.session.Clock}, nil
 }

@@ -31,6 +31,10 @@ func (e eventView) Cancelled() bool {
 	return e.GetStatus() == bookingv1.EventStatus_EVENT_STATUS_CANCELLED
 }
 
+// OfAppointments reports whether the event has the appointments of an appointment type, which alone changes
+// it.
+func (e eventView) OfAppointments() bool { return e.GetAppointmentTypeId() != "" }
+
 // State returns the event's status.
 func (e eventView) State() stateTag {
 	switch {
@@ -96,6 +100,8 @@ type eventPage struct {
 	Dates []slot
 	Past  bool
 	Next  string
+	// Teachers and Rooms are the names of who teaches new dates, and where.
+	Teachers, Rooms string
 }
 
 func (p eventPage) head() (*message, string) { return literal(p.Event.GetTitle()), "events" }
@@ -122,9 +128,12 @@ func (r *request) event() error {
 		return err
 	}
 	for _, d := range res.GetDates() {
-		page.Dates = append(page.Dates, slot{d, r.session.Clock})
+		page.Dates = append(page.Dates, slot{ScheduledDate: d, clock: r.session.Clock})
 	}
 	page.Next = r.with("page", res.GetNextPageToken())
+	if page.Teachers, page.Rooms, err = r.assignedNames(e.GetStaffAndRooms()); err != nil {
+		return err
+	}
 	return r.render("event", page)
 }
 

@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ func sentence(f *fault.Error) *message {
 	if page := f.Meta[pageKey]; page != "" {
 		return msg("refusals.page." + page + ".text").or(f.Message)
 	}
-	if m := cmp.Or(passSentence(f), windowSentence(f)); m != nil {
+	if m := cmp.Or(passSentence(f), windowSentence(f), slotSentence(f)); m != nil {
 		return m
 	}
 	switch {
@@ -76,6 +77,24 @@ func windowSentence(f *fault.Error) *message {
 		return say("refusals.window.closed", "closes_at")
 	}
 	return nil
+}
+
+// slotSentence says why a slot cannot be booked; nil if f does not say.
+func slotSentence(f *fault.Error) *message {
+	if f.Reason != "SLOT_UNAVAILABLE" {
+		return nil
+	}
+	return msg("refusals.slot." + f.Meta["why"]).orElse(reason(f.Reason))
+}
+
+// busySentence says that a person or a room is taken, with a link to the date that takes it; nil if f does
+// not name a date.
+func busySentence(f *fault.Error) *message {
+	date := f.Meta["event_date_id"]
+	if date == "" || (f.Reason != "STAFF_BUSY" && f.Reason != "ROOM_BUSY") {
+		return nil
+	}
+	return msg("refusals.busy."+f.Reason, "url", "/dates/"+url.PathEscape(date))
 }
 
 // fieldName returns what a form calls a field: "the title"; "this" for an unknown field.

@@ -72,8 +72,17 @@ func withEvent(w *world, title, first string) (event *bookingv1.Event, customer 
 	on(w.backend, "ListTransactions", func(*bookingv1.ListTransactionsRequest) (*bookingv1.ListTransactionsResponse, error) {
 		return &bookingv1.ListTransactionsResponse{Transactions: []*bookingv1.Transaction{{Id: "txn_1", Purchaser: who, Bookings: []*bookingv1.Booking{booking}}}, Total: 1}, nil
 	})
+	on(w.backend, "GetEventDate", func(req *bookingv1.GetEventDateRequest) (*bookingv1.GetEventDateResponse, error) {
+		if req.GetId() != "date_1" {
+			return nil, fault.Missing("date")
+		}
+		return &bookingv1.GetEventDateResponse{Date: &bookingv1.ScheduledDate{
+			Date: date, EventId: event.GetId(), EventTitle: event.GetTitle(), EventStatus: event.GetStatus(), EventType: event.GetType(), Location: event.GetLocation(),
+		}}, nil
+	})
 	withoutNotes(w)
 	withoutPasses(w)
+	withoutAppointments(w)
 	return event, customer
 }
 
@@ -151,5 +160,18 @@ func withoutPasses(w *world) {
 	})
 	on(w.backend, "ListPassTypes", func(*passv1.ListPassTypesRequest) (*passv1.ListPassTypesResponse, error) {
 		return &passv1.ListPassTypesResponse{}, nil
+	})
+}
+
+// withoutAppointments answers that there are no appointments, staff and rooms.
+func withoutAppointments(w *world) {
+	on(w.backend, "ListAppointments", func(*bookingv1.ListAppointmentsRequest) (*bookingv1.ListAppointmentsResponse, error) {
+		return &bookingv1.ListAppointmentsResponse{}, nil
+	})
+	on(w.backend, "ListStaff", func(*bookingv1.ListStaffRequest) (*bookingv1.ListStaffResponse, error) {
+		return &bookingv1.ListStaffResponse{}, nil
+	})
+	on(w.backend, "ListRooms", func(*bookingv1.ListRoomsRequest) (*bookingv1.ListRoomsResponse, error) {
+		return &bookingv1.ListRoomsResponse{}, nil
 	})
 }

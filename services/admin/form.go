@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -209,7 +210,7 @@ func (f *form) refuse(err error) bool {
 		f.add(name, msg("refusals.form.field", "field", fieldName(name), "problem", withFullStop(field.Message)))
 	}
 	if len(e.Fields) == 0 || e.Kind != fault.Invalid {
-		f.Summary = sentence(e)
+		f.Summary = cmp.Or(busySentence(e), sentence(e))
 	}
 	if e.Kind == fault.VersionMismatch {
 		f.setVersion(f.current)

@@ -31,10 +31,10 @@ func TestCalendar(t *testing.T) {
 	t.Run("starts a week on Monday", func(t *testing.T) {
 		w.get("/week?from=2026-11-22").must(t, "16 November", "22 November 2026", "/week?from=2026-11-09", "/week?from=2026-11-23")
 	})
-	t.Run("shows a date with its bookings and its waitlist in five calls", func(t *testing.T) {
+	t.Run("shows a date with its bookings and its waitlist in six calls", func(t *testing.T) {
 		w.backend.count()
 		w.get("/events/evt_1/dates/date_1").must(t, "Ann Smith", "£12.50", "Check in", "1 waiting")
-		if n := w.backend.count(); n != 5 {
+		if n := w.backend.count(); n != 6 {
 			t.Errorf("%d calls", n)
 		}
 	})

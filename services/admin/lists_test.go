@@ -96,6 +96,9 @@ func TestActionsListAllTheirEffects(t *testing.T) {
 	for action, n := range publishableEffects {
 		effects["settings.publishable.confirm."+action] = n
 	}
+	for action, n := range endEffects {
+		effects["appointments.end."+action] = n
+	}
 	for action, a := range administratorActions {
 		effects["settings.administrator.confirm."+strings.ReplaceAll(action, "-", "_")] = a.effects
 	}

@@ -79,6 +79,7 @@ type eventDatePage struct {
 	Cancelled     bool // the page shows cancelled bookings
 	Self          string
 	CheckedIn     int
+	Teachers      []*message
 }
 
 func (p eventDatePage) head() (*message, string) { return literal(p.Event.GetTitle()), "events" }
@@ -102,6 +103,9 @@ func (r *request) eventDate() error {
 			page.CheckedIn++
 		}
 		page.Registrations = append(page.Registrations, view)
+	}
+	if page.Teachers, err = r.teacherLines(s.GetDate()); err != nil {
+		return err
 	}
 	if page.Waitlist, page.Waiting, err = r.waitlist(s.GetDate().GetId()); err != nil {
 		return err

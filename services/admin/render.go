@@ -41,7 +41,7 @@ type pages struct {
 func parsePages(files fs.ReadFileFS) (*pages, error) {
 	p := &pages{templates: map[*texts]map[string]*template.Template{}, assets: map[string]asset{}, urls: map[string]string{}}
 	for name, mediaType := range map[string]string{
-		"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "upload.js": "text/javascript; charset=utf-8",
+		"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "agenda.js": "text/javascript; charset=utf-8", "upload.js": "text/javascript; charset=utf-8",
 		"htmx.min.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
 	} {
 		body, err := files.ReadFile("assets/" + name)
@@ -53,6 +53,10 @@ func parsePages(files fs.ReadFileFS) (*pages, error) {
 		a := asset{path: "/assets/" + base + "." + hex.EncodeToString(sum[:6]) + ext, mediaType: mediaType, body: body}
 		p.assets[a.path], p.urls[name] = a, a.path
 	}
+	rows := asset{mediaType: "text/css; charset=utf-8", body: agendaStyle()}
+	sum := sha256.Sum256(rows.body)
+	rows.path = "/assets/agenda." + hex.EncodeToString(sum[:6]) + ".css"
+	p.assets[rows.path], p.urls["agenda.css"] = rows, rows.path
 	var err error
 	if p.catalogue, err = parseCatalogue(files); err != nil {
 		return nil, err

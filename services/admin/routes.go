@@ -33,7 +33,7 @@ func post(path string, who access, a audited, serve func(v *request) error) rout
 func routes() []route {
 	return slices.Concat(
 		alwaysLive(signInRoutes(), accountRoutes(), companyRoutes(), []route{post(testModePath, staff, byAuth(), (*request).switchMode)}),
-		eventRoutes(), bookingRoutes(), customerRoutes(), discountRoutes(), passRoutes(), planRoutes(), subscriptionRoutes(), servingFiles(libraryRoutes(), collectionRoutes()),
+		eventRoutes(), bookingRoutes(), appointmentRoutes(), appointmentTypeRoutes(), resourceRoutes(), customerRoutes(), discountRoutes(), passRoutes(), planRoutes(), subscriptionRoutes(), servingFiles(libraryRoutes(), collectionRoutes()),
 		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes())
 }
 
@@ -89,11 +89,16 @@ func eventRoutes() []route {
 		post("/events/{id}/prices/{option}/end", staff, audited{"event.price_end", "id"}, (*request).endPrice),
 		get("/events/{id}/dates/new", staff, (*request).newDates),
 		post("/events/{id}/dates", staff, audited{"event.dates_add", "id"}, (*request).addDates),
+		get("/events/{id}/staff", staff, (*request).teachersForm),
+		post("/events/{id}/staff", staff, audited{"event.staff", "id"}, (*request).setTeachers),
 		get("/events/{id}/{action}", staff, (*request).confirmEvent),
 		post("/events/{id}/{action}", staff, audited{"event.{action}", "id"}, (*request).changeEvent),
 		get("/events/{id}/dates/{date}", staff, (*request).eventDate),
 		get("/events/{id}/dates/{date}/edit", staff, (*request).editDate),
 		post("/events/{id}/dates/{date}/edit", staff, audited{"event_date.update", "date"}, (*request).updateDate),
+		get("/events/{id}/dates/{date}/staff", staff, (*request).substitutesForm),
+		post("/events/{id}/dates/{date}/staff", staff, audited{"event_date.staff", "date"}, (*request).setSubstitutes),
+		get("/dates/{date}", staff, (*request).findDatePage),
 		get("/events/{id}/dates/{date}/cancel", staff, (*request).confirmDate),
 		post("/events/{id}/dates/{date}/cancel", staff, audited{"event_date.cancel", "date"}, (*request).cancelDate),
 	}
@@ -114,6 +119,69 @@ func bookingRoutes() []route {
 		post("/bookings/{id}/refund", staff, audited{"booking.refund", "id"}, (*request).refundBooking),
 		get("/bookings/{id}/{action}", staff, (*request).confirmBooking),
 		post("/bookings/{id}/{action}", staff, audited{"booking.{action}", "id"}, (*request).changeBooking),
+	}
+}
+
+func appointmentRoutes() []route {
+	return []route{
+		get("/appointments", staff, (*request).dayAgenda),
+		get("/appointments/week", staff, (*request).weekAgenda),
+		get("/appointments/book", staff, (*request).bookSlotForm),
+		post("/appointments/book", staff, audited{"appointment.create", given}, (*request).bookSlot),
+		get("/appointments/{id}", staff, (*request).appointment),
+		get("/appointments/{id}/move", staff, (*request).moveForm),
+		post("/appointments/{id}/move", staff, audited{"appointment.move", "id"}, (*request).moveAppointment),
+		get("/appointments/{id}/{action}", staff, (*request).confirmAppointment),
+		post("/appointments/{id}/{action}", staff, audited{"booking.{action}", "id"}, (*request).changeAppointment),
+	}
+}
+
+func appointmentTypeRoutes() []route {
+	return []route{
+		get("/appointment-types", staff, (*request).appointmentTypes),
+		get("/appointment-types/new", staff, (*request).newAppointmentType),
+		post("/appointment-types", staff, audited{"appointment_type.create", given}, (*request).createAppointmentType),
+		get("/appointment-types/{id}", staff, (*request).appointmentType),
+		post("/appointment-types/{id}", staff, audited{"appointment_type.update", "id"}, (*request).updateAppointmentType),
+		get("/appointment-types/{id}/prices/new", staff, show("slot-price", (*request).findSlotPrice)),
+		post("/appointment-types/{id}/prices", staff, audited{"appointment_type.price", "id"}, (*request).saveSlotPrice),
+		get("/appointment-types/{id}/prices/{option}", staff, show("slot-price", (*request).findSlotPrice)),
+		post("/appointment-types/{id}/prices/{option}", staff, audited{"appointment_type.price", "id"}, (*request).saveSlotPrice),
+		get("/appointment-types/{id}/prices/{option}/end", staff, (*request).confirmSlotPrice),
+		post("/appointment-types/{id}/prices/{option}/end", staff, audited{"appointment_type.price_end", "id"}, (*request).endSlotPrice),
+	}
+}
+
+func resourceRoutes() []route {
+	return []route{
+		get("/staff", staff, (*request).staffList),
+		get("/staff/new", staff, (*request).newStaffMember),
+		post("/staff", staff, audited{"staff.create", given}, (*request).createStaffMember),
+		get("/staff/{id}", staff, (*request).staffMember),
+		post("/staff/{id}", staff, audited{"staff.update", "id"}, (*request).updateStaffMember),
+		get("/staff/{id}/hours", staff, (*request).hoursForm),
+		post("/staff/{id}/hours", staff, audited{"staff.hours", "id"}, (*request).setHours),
+		get("/staff/{id}/time-off", staff, (*request).timeOffForm),
+		post("/staff/{id}/time-off", staff, audited{"staff.time_off_add", "id"}, (*request).addTimeOff),
+		get("/staff/{id}/time-off/{off}/delete", staff, (*request).confirmTimeOff),
+		post("/staff/{id}/time-off/{off}/delete", staff, audited{"staff.time_off_delete", "id"}, (*request).deleteTimeOff),
+		get("/rooms", staff, (*request).roomList),
+		get("/rooms/new", staff, (*request).newRoom),
+		post("/rooms", staff, audited{"room.create", given}, (*request).createRoom),
+		get("/rooms/{id}", staff, (*request).room),
+		post("/rooms/{id}", staff, audited{"room.update", "id"}, (*request).updateRoom),
+		get("/rooms/{id}/time-off", staff, (*request).timeOffForm),
+		post("/rooms/{id}/time-off", staff, audited{"room.time_off_add", "id"}, (*request).addTimeOff),
+		get("/rooms/{id}/time-off/{off}/delete", staff, (*request).confirmTimeOff),
+		post("/rooms/{id}/time-off/{off}/delete", staff, audited{"room.time_off_delete", "id"}, (*request).deleteTimeOff),
+		get("/holidays", staff, (*request).holidays),
+		post("/holidays", staff, audited{"holiday.create", given}, (*request).createHoliday),
+		get("/holidays/{id}/delete", staff, (*request).confirmHoliday),
+		post("/holidays/{id}/delete", staff, audited{"holiday.delete", "id"}, (*request).deleteHoliday),
+		get("/calendars", staff, (*request).listCalendars),
+		post("/calendars", staff, audited{"calendar.create", given}, (*request).createCalendar),
+		get("/calendars/{id}/revoke", staff, (*request).confirmCalendar),
+		post("/calendars/{id}/revoke", staff, audited{"calendar.revoke", "id"}, (*request).revokeCalendar),
 	}
 }
 

@@ -46,6 +46,11 @@ type services struct {
 	bookings      bookingv1.BookingServiceClient
 	waitlist      bookingv1.WaitlistServiceClient
 	discounts     bookingv1.DiscountServiceClient
+	staff         bookingv1.StaffServiceClient
+	rooms         bookingv1.RoomServiceClient
+	types         bookingv1.AppointmentTypeServiceClient
+	appointments  bookingv1.AppointmentServiceClient
+	calendars     bookingv1.CalendarServiceClient
 	passes        passv1.PassServiceClient
 	plans         subscriptionv1.PlanServiceClient
 	subscriptions subscriptionv1.SubscriptionServiceClient
@@ -72,7 +77,10 @@ func (c connections) services() services {
 		notes:     customerv1.NewNoteServiceClient(c.customer),
 		events:    bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
 		waitlist: bookingv1.NewWaitlistServiceClient(c.booking), discounts: bookingv1.NewDiscountServiceClient(c.booking), passes: passv1.NewPassServiceClient(c.pass),
-		plans: subscriptionv1.NewPlanServiceClient(c.subscription), subscriptions: subscriptionv1.NewSubscriptionServiceClient(c.subscription),
+		staff: bookingv1.NewStaffServiceClient(c.booking), rooms: bookingv1.NewRoomServiceClient(c.booking),
+		types: bookingv1.NewAppointmentTypeServiceClient(c.booking), appointments: bookingv1.NewAppointmentServiceClient(c.booking),
+		calendars: bookingv1.NewCalendarServiceClient(c.booking),
+		plans:     subscriptionv1.NewPlanServiceClient(c.subscription), subscriptions: subscriptionv1.NewSubscriptionServiceClient(c.subscription),
 		media:    mediav1.NewMediaServiceClient(c.media),
 		webhooks: webhookv1.NewWebhookServiceClient(c.webhook), erasures: privacyv1.NewErasureServiceClient(c.customer),
 		stores: []personalStore{

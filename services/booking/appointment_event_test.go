@@ -18,7 +18,7 @@ import (
 func (w *world) listEvent(event id.Event) (first bool) {
 	w.t.Helper()
 	err := w.server.store.Write(w.t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) (err error) {
-		first, err = w.server.store.ListEvent(ctx, tx, w.company, event)
+		first, err = w.server.store.ListEvent(ctx, tx, w.company, event, time.Now())
 		return err
 	})
 	if err != nil {

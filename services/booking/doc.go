@@ -133,9 +133,9 @@
 //  35. A move gives the booking of an appointment another date in one commit, which takes the new slot and
 //     frees the old one. The booking, its price and its identifiers stay.
 //  36. A slot is free if all of this is true: the appointment lies within a shift of a staff member who
-//     offers the type. No holiday and no time off overlaps it. With its buffers it overlaps no assignment
-//     of that person, and for each requirement a unit of a room is free throughout. It is on the grid,
-//     after the notice and within the horizon. BookAppointment decides by the same function as FindSlots.
+//     offers the type, and no holiday overlaps it. With its buffers it overlaps no time off and no
+//     assignment of that person, and for each requirement a unit of a room is free throughout. It is on
+//     the grid, after the notice and within the horizon. BookAppointment decides by the same function as FindSlots.
 //  37. Shifts, holidays and the grid are wall time in their own zones. A shift that begins before a clock
 //     change ends at its wall time after it, so it is longer or shorter. Time off is an instant to an
 //     instant.

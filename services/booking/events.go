@@ -33,6 +33,10 @@ const (
 	subjectWaitlistEnded      = subjects.WaitlistEnded
 	subjectHoldExpired        = subjects.HoldExpired
 	subjectDataErased         = "booking.v1.customer_data_erased"
+
+	subjectAppointmentBooked    = subjects.AppointmentBooked
+	subjectAppointmentMoved     = subjects.AppointmentMoved
+	subjectAppointmentCancelled = subjects.AppointmentCancelled
 )
 
 func eventCreated(e *bookingv1.Event) outbox.Event {
@@ -133,8 +137,13 @@ func holdExpired(h, before *model.Hold) outbox.Event {
 	return outbox.Event{Subject: subjectHoldExpired, Payload: &bookingv1.HoldExpired{Hold: convert.Hold(h), Previous: convert.Hold(before)}}
 }
 
-// append adds events of the company to the commit of tx. at is the company's time.
+// append adds events of the company to the commit of tx, and those of appointments that follow from them. at
+// is the company's time.
 func (s *Server) append(ctx context.Context, tx *pg.Tx, company tenancy.Company, at time.Time, events ...outbox.Event) error {
+	events, err := s.withAppointments(ctx, tx, company, at, events)
+	if err != nil {
+		return err
+	}
 	return s.outbox.Append(ctx, tx, s.stamp(company, at, events)...)
 }
 

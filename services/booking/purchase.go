@@ -42,6 +42,8 @@ type purchase struct {
 	// replayed reports that resp is the stored response of an earlier request with the key.
 	replayed bool
 
+	slot *slotPurchase // the slot that an appointment takes; nil: the dates of the order exist
+
 	// The second step of a purchase by pass: Bought is pending, and paid has taken its credits.
 	confirming bool
 	paid       passPayment
@@ -205,6 +207,10 @@ func (c *sharedCommit) decide(ctx context.Context) error {
 			c.left = append(c.left, i)
 			continue
 		}
+		if p.slot != nil && p.slot.refused != nil {
+			p.Refused = p.slot.refused
+			continue
+		}
 		if err := c.decideOne(ctx, p); err != nil {
 			return err
 		}
@@ -217,6 +223,9 @@ func (c *sharedCommit) decide(ctx context.Context) error {
 func (c *sharedCommit) leaveOut(p *purchase) bool {
 	if p.confirming {
 		return c.payable.Locked[p.Bought.ID]
+	}
+	if p.slot != nil {
+		return p.slot.left
 	}
 	dates := p.Order.Dates()
 	if !slices.Contains(c.locked.Codes, strings.ToLower(p.Order.Code)) &&
@@ -263,6 +272,9 @@ func (c *sharedCommit) resume(ctx context.Context, p *purchase, begun store.Begu
 	p.Bought, err = c.store.Unconfirmed(ctx, c.tx, c.company, begun.Transaction, model.Pending)
 	if fault.Is(err, fault.NotFound) {
 		p.Refused, err = errBeingUndone(), nil
+	}
+	if err == nil && p.Refused == nil && p.slot != nil {
+		err = c.resumedSlot(ctx, p)
 	}
 	return err
 }
@@ -321,6 +333,7 @@ func (c *sharedCommit) respond(p *purchase) error {
 func (c *sharedCommit) save(ctx context.Context) error {
 	c.sale.Offer, c.sale.Now = c.offer, c.now
 	store.SaveSale(c.tx, c.company, c.sale)
+	c.settleSlots()
 	return c.append(ctx, c.tx, c.clock, c.now, c.events...)
 }
 

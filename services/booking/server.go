@@ -36,10 +36,11 @@ type Server struct {
 	customers Customers
 	companies *tenancy.Companies
 	passes    Passes
-	// purchases and redemptions batch the steps of purchases, by company.
-	purchases   *commitqueue.Queue[id.Company, id.EventDate, *purchase]
-	redemptions *commitqueue.Queue[id.Company, id.Transaction, *Redemption]
-	metrics     *metrics
+	// purchases, appointments and redemptions batch the steps of purchases, by company.
+	purchases    *commitqueue.Queue[id.Company, id.EventDate, *purchase]
+	appointments *commitqueue.Queue[id.Company, id.UUID, *purchase]
+	redemptions  *commitqueue.Queue[id.Company, id.Transaction, *Redemption]
+	metrics      *metrics
 	// importing holds a token for each batch that is being stored, so that imports leave database
 	// connections to other requests.
 	importing chan struct{}
@@ -53,7 +54,7 @@ const importsAtOnce = 2
 // NewCompanies returns the copy of the companies in db, with the fields that the booking service
 // needs.
 func NewCompanies(db *pg.DB, auth tenancy.Auth) *tenancy.Companies {
-	return tenancy.New(db, auth, tenancy.Timezone(), tenancy.Currency(), tenancy.ClockOffset())
+	return tenancy.New(db, auth, tenancy.Timezone(), tenancy.Currency(), tenancy.ClockOffset(), tenancy.Name())
 }
 
 // NewServer returns a server that uses db and appends its events to box.
@@ -63,6 +64,7 @@ func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies *te
 		importing: make(chan struct{}, importsAtOnce), metrics: newMetrics(), now: time.Now, newID: id.NewUUID,
 	}
 	s.purchases = commitqueue.New[id.EventDate](s.commitPurchases)
+	s.appointments = commitqueue.New[id.UUID](s.commitAppointments)
 	s.redemptions = commitqueue.New[id.Transaction](s.redeemTogether)
 	return s
 }

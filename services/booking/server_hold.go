@@ -36,15 +36,14 @@ func (s *Server) HoldPlaces(ctx context.Context, req *bookingv1.HoldPlacesReques
 	if err != nil {
 		return nil, err
 	}
-	minutes := cmp.Or(req.GetMinutes(), defaultHoldMinutes)
-	var faults check.Fields
-	if faults.Range("minutes", int64(minutes), 1, maxHoldMinutes); faults.Len() > 0 {
-		return nil, faults.Err()
+	minutes, err := holdMinutes(req.GetMinutes())
+	if err != nil {
+		return nil, err
 	}
 	resp := &bookingv1.HoldPlacesResponse{}
 	order := convert.OrderRequest{Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode()}
 	err = s.withOrder(ctx, company, order, func(o model.Order) error {
-		expiresAt := pg.Instant(s.clock(company).Add(time.Duration(minutes) * time.Minute))
+		expiresAt := pg.Instant(s.clock(company).Add(minutes))
 		p, err := newPurchase(ctx, req, resp, company, model.Purchase{Order: o, Status: model.Held, ExpiresAt: expiresAt})
 		if err != nil {
 			return err
@@ -58,6 +57,14 @@ func (s *Server) HoldPlaces(ctx context.Context, req *bookingv1.HoldPlacesReques
 		return nil, err
 	}
 	return resp, nil
+}
+
+// holdMinutes checks how long a hold lasts; 0 means the default.
+func holdMinutes(minutes int32) (time.Duration, error) {
+	minutes = cmp.Or(minutes, defaultHoldMinutes)
+	var faults check.Fields
+	faults.Range("minutes", int64(minutes), 1, maxHoldMinutes)
+	return time.Duration(minutes) * time.Minute, faults.Err()
 }
 
 // ReleaseHold implements BookingService.

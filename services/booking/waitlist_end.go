@@ -50,7 +50,7 @@ func (s *Server) closeWaitlist(ctx context.Context, tx *pg.Tx, company tenancy.C
 	return len(waiting), s.append(ctx, tx, company, now, events...)
 }
 
-// leaver ends the waitlist entries of deleted customers.
+// leaver ends the waitlist entries of deleted customers, and deletes their calendars.
 type leaver struct {
 	store  *store.Store
 	outbox *outbox.Outbox
@@ -58,8 +58,11 @@ type leaver struct {
 	newID  func() id.UUID
 }
 
-// leave ends the waiting entries of the deleted customers among records.
+// leave ends the waiting entries of the deleted customers among records, and deletes their calendars.
 func (l *leaver) leave(ctx context.Context, tx *pg.Tx, records []model.CustomerRecord) error {
+	if err := l.store.DeleteCalendarsOf(ctx, tx, records); err != nil {
+		return err
+	}
 	waiting, err := l.store.LockWaitersOf(ctx, tx, records)
 	if err != nil || len(waiting) == 0 {
 		return err

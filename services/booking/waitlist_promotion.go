@@ -40,7 +40,7 @@ func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company tenancy.Com
 	if err := s.serveAll(ctx, tx, company, from); err != nil {
 		return err
 	}
-	store.Vacate(tx, company.ID, dates, pg.Instant(s.clock(company)))
+	store.Vacate(tx, company.ID, dates, pg.Instant(s.now()))
 	return nil
 }
 

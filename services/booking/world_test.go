@@ -101,10 +101,11 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterDiscountServiceServer(srv, w.server)
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
+	bookingv1.RegisterCalendarServiceServer(srv, w.server)
+	bookingv1.RegisterAppointmentServiceServer(srv, w.server)
 	bookingv1.RegisterStaffServiceServer(srv, w.server)
 	bookingv1.RegisterRoomServiceServer(srv, w.server)
 	bookingv1.RegisterAppointmentTypeServiceServer(srv, w.server)
-	bookingv1.RegisterAppointmentServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, copies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
@@ -113,9 +114,9 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	w.bookings, w.events = bookingv1.NewBookingServiceClient(w.conn), bookingv1.NewEventServiceClient(w.conn)
 	w.discounts, w.verifier = bookingv1.NewDiscountServiceClient(w.conn), bookingv1.NewVerificationServiceClient(w.conn)
 	w.waitlist = bookingv1.NewWaitlistServiceClient(w.conn)
+	w.appointments = bookingv1.NewAppointmentServiceClient(w.conn)
 	w.staffClient, w.roomClient = bookingv1.NewStaffServiceClient(w.conn), bookingv1.NewRoomServiceClient(w.conn)
 	w.typeClient = bookingv1.NewAppointmentTypeServiceClient(w.conn)
-	w.appointments = bookingv1.NewAppointmentServiceClient(w.conn)
 	w.ctx = w.as(w.company)
 	return w
 }

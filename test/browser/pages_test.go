@@ -80,7 +80,7 @@ func (w *world) pages(t *testing.T) []place {
 	w.fill(b)
 	samples := w.samples(t)
 	w.delivered(t)
-	return slices.Concat(w.places(t, b), samples, w.membershipPlaces(b))
+	return slices.Concat(w.places(t, b), samples, w.membershipPlaces(b), w.appointmentPlaces(t))
 }
 
 // delivered waits for a delivery that is not a test, which can be replayed.

@@ -174,6 +174,10 @@ func TestDashboardAddresses(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, env[name], want)
 		}
 	}
+	gateway := environment(m.deployments[fullname("external")+"-gateway-b"].Spec.Template.Spec.Containers[0])
+	if got := gateway["INTERFACE_B_URL"]; got != "https://www.example.com/api/v1" {
+		t.Errorf("gateway-b has the INTERFACE_B_URL %q", got)
+	}
 }
 
 // weight returns the weight of a hook, which decides its order.

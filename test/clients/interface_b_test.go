@@ -244,6 +244,10 @@ func subscriptionSteps() []step {
 // lastSteps deletes what the steps before have made.
 func lastSteps() []step {
 	return []step{
+		{operation: "createCalendar", status: 201, save: map[string]string{"calendar": "id"}, body: object{"kind": "customer", "customerId": "$customer"}},
+		{operation: "listCalendars", query: object{"customerId": "$customer"}},
+		{operation: "getCalendar", path: []string{"$calendar"}},
+		{operation: "deleteCalendar", path: []string{"$calendar"}},
 		{operation: "deleteMediaEntitlement", path: []string{"$entitlement"}},
 		{operation: "deleteMediaItem", path: []string{"$draft"}},
 		{operation: "deleteMediaCollection", path: []string{"$shelf"}},

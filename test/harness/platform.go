@@ -62,6 +62,11 @@ type Operator struct {
 	Events          bookingv1.EventServiceClient
 	Bookings        bookingv1.BookingServiceClient
 	Waitlist        bookingv1.WaitlistServiceClient
+	Staff           bookingv1.StaffServiceClient
+	Rooms           bookingv1.RoomServiceClient
+	Types           bookingv1.AppointmentTypeServiceClient
+	Appointments    bookingv1.AppointmentServiceClient
+	Calendars       bookingv1.CalendarServiceClient
 	Passes          passv1.PassServiceClient
 	Plans           subscriptionv1.PlanServiceClient
 	Subscriptions   subscriptionv1.SubscriptionServiceClient
@@ -97,6 +102,8 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 		Administrators: authv1.NewAdministratorServiceClient(auth), TestMode: authv1.NewTestModeServiceClient(auth),
 		Customers: customerv1.NewCustomerServiceClient(customer), Notes: customerv1.NewNoteServiceClient(customer),
 		Events: bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking), Waitlist: bookingv1.NewWaitlistServiceClient(booking),
+		Staff: bookingv1.NewStaffServiceClient(booking), Rooms: bookingv1.NewRoomServiceClient(booking), Types: bookingv1.NewAppointmentTypeServiceClient(booking),
+		Appointments: bookingv1.NewAppointmentServiceClient(booking), Calendars: bookingv1.NewCalendarServiceClient(booking),
 		Passes: passv1.NewPassServiceClient(pass),
 		Plans:  subscriptionv1.NewPlanServiceClient(subscription), Subscriptions: subscriptionv1.NewSubscriptionServiceClient(subscription),
 		Media: mediav1.NewMediaServiceClient(media),

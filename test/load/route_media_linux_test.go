@@ -74,6 +74,10 @@ func tableOfMedia() []route {
 		b.read("/media-entitlements/{entitlement}"),
 		b.del("/media-entitlements/{entitlement!}"),
 		b.del("/media-collections/{collection!}"),
+		b.post("/calendars", `{"kind":"customer","customerId":"{customer}"}`).making("calendar").atMost(calendars),
+		b.read("/calendars"),
+		b.read("/calendars/{calendar}"),
+		b.del("/calendars/{calendar!}").atMost(calendars),
 		b.read("/customers/{reader}/media"),
 		b.read("/customers/{reader}/media/{film}"),
 	}
@@ -91,6 +95,9 @@ func preparations() []route {
 
 // uploads is how many uploads a round begins, below the limit of a company.
 const uploads = 8
+
+// calendars is how many calendars a round creates, below the limit of a company.
+const calendars = 16
 
 // routesOf makes the routes of a gateway.
 type routesOf string

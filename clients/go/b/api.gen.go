@@ -62,6 +62,27 @@ func (e AttendanceWriteAttendance) Valid() bool {
 	}
 }
 
+// Defines values for CalendarKind.
+const (
+	CalendarKindCompany  CalendarKind = "company"
+	CalendarKindCustomer CalendarKind = "customer"
+	CalendarKindStaff    CalendarKind = "staff"
+)
+
+// Valid indicates whether the value is a known member of the CalendarKind enum.
+func (e CalendarKind) Valid() bool {
+	switch e {
+	case CalendarKindCompany:
+		return true
+	case CalendarKindCustomer:
+		return true
+	case CalendarKindStaff:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CancelledRegistrationDeleted.
 const (
 	CancelledRegistrationDeletedTrue CancelledRegistrationDeleted = true
@@ -2032,6 +2053,66 @@ type BookingRulesWrite struct {
 
 	// OpensAt From when the event can be booked: in UTC or with an offset.
 	OpensAt *string `json:"opensAt,omitempty"`
+}
+
+// Calendar A calendar to which programs can subscribe at a secret address.
+type Calendar struct {
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// CustomerID The customer. `null` unless `kind` is `customer`.
+	CustomerID *string `json:"customerId"`
+
+	// ID The calendar's id.
+	ID string `json:"id"`
+
+	// Kind The owner of the dates that a calendar shows.
+	Kind CalendarKind `json:"kind"`
+
+	// LastReadAt When a program last read the calendar, to the hour, or `null`.
+	LastReadAt *string `json:"lastReadAt"`
+
+	// SecretStart The first eight characters of the secret, to recognize the address.
+	SecretStart string `json:"secretStart"`
+
+	// StaffID The staff member. `null` unless `kind` is `staff`.
+	StaffID *string `json:"staffId"`
+
+	// URL The address. Only the response that creates the calendar has it.
+	URL *string `json:"url,omitempty"`
+}
+
+// CalendarKind The owner of the dates that a calendar shows.
+type CalendarKind string
+
+// CalendarWrite A calendar to create.
+type CalendarWrite struct {
+	// CustomerID The customer (`cust_…`). Required if `kind` is `customer`.
+	CustomerID *string `json:"customerId,omitempty"`
+
+	// Kind The owner of the dates that a calendar shows.
+	Kind CalendarKind `json:"kind"`
+
+	// StaffID The staff member (`staff_…`). Required if `kind` is `staff`.
+	StaffID *string `json:"staffId,omitempty"`
+}
+
+// CalendarsPage A page of calendars.
+type CalendarsPage struct {
+	// Calendars The calendars of this page.
+	Calendars []Calendar `json:"calendars"`
+
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
 }
 
 // CancellationPreview The effect that a cancellation would have now.
@@ -4937,6 +5018,9 @@ type WebhookTestResult struct {
 	DeliveryID string `json:"deliveryId"`
 }
 
+// CalendarID defines model for CalendarId.
+type CalendarID = string
+
 // Cursor defines model for Cursor.
 type Cursor = string
 
@@ -5044,6 +5128,50 @@ type PassUpdate = PassWrite
 
 // PlanUpdate The members of a plan that you can set.
 type PlanUpdate = PlanWrite
+
+// ListCalendarsParams defines parameters for ListCalendars.
+type ListCalendarsParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// StaffID Return only calendars of this staff member (`staff_…`).
+	StaffID *string `form:"staffId,omitempty" json:"staffId,omitempty"`
+
+	// CustomerID Return only calendars of this customer (`cust_…`). Cannot be used together with `staffId`.
+	CustomerID *string `form:"customerId,omitempty" json:"customerId,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// CreateCalendarParams defines parameters for CreateCalendar.
+type CreateCalendarParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteCalendarParams defines parameters for DeleteCalendar.
+type DeleteCalendarParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetCalendarParams defines parameters for GetCalendar.
+type GetCalendarParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
 
 // ListCustomerPassesParams defines parameters for ListCustomerPasses.
 type ListCustomerPassesParams struct {
@@ -6696,6 +6824,9 @@ type ListWebhookMessagesParams struct {
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenRequest
 
+// CreateCalendarJSONRequestBody defines body for CreateCalendar for application/json ContentType.
+type CreateCalendarJSONRequestBody = CalendarWrite
+
 // CreateCustomerPassJSONRequestBody defines body for CreateCustomerPass for application/json ContentType.
 type CreateCustomerPassJSONRequestBody = CustomerPassCreate
 
@@ -7108,6 +7239,67 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /auth/token (the `CreateToken` operationId).
 	CreateToken(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListCalendars List calendars
+	//
+	// Requires the permission `calendars:read`.
+	//
+	// Returns a page of the calendars, without their addresses. You can filter them by staff member or customer.
+	//
+	// Corresponds with GET /calendars (the `ListCalendars` operationId).
+	ListCalendars(ctx context.Context, params *ListCalendarsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateCalendarWithBody Create a calendar
+	//
+	// Requires the permission `calendars:write`.
+	//
+	// Creates a calendar and returns it with its `url`, to which calendar programs subscribe. A calendar of a staff
+	// member shows their appointments and classes, one of a customer shows their bookings, and one of the company
+	// shows everything. It has the dates from 30 days ago to one year ahead, at most 5,000.
+	//
+	// Everybody who has the address can read the calendar, so treat it like a password. It is shown only here: the
+	// response to a repeated `Idempotency-Key` does not have it. Delete the calendar to end the address. A company
+	// can have 200 calendars (`TOO_MANY_CALENDARS`).
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /calendars (the `CreateCalendar` operationId).
+	CreateCalendarWithBody(ctx context.Context, params *CreateCalendarParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateCalendar Create a calendar
+	//
+	// Requires the permission `calendars:write`.
+	//
+	// Creates a calendar and returns it with its `url`, to which calendar programs subscribe. A calendar of a staff
+	// member shows their appointments and classes, one of a customer shows their bookings, and one of the company
+	// shows everything. It has the dates from 30 days ago to one year ahead, at most 5,000.
+	//
+	// Everybody who has the address can read the calendar, so treat it like a password. It is shown only here: the
+	// response to a repeated `Idempotency-Key` does not have it. Delete the calendar to end the address. A company
+	// can have 200 calendars (`TOO_MANY_CALENDARS`).
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /calendars (the `CreateCalendar` operationId).
+	CreateCalendar(ctx context.Context, params *CreateCalendarParams, body CreateCalendarJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteCalendar Delete a calendar
+	//
+	// Requires the permission `calendars:write`.
+	//
+	// Deletes the calendar. Its address stops working at once.
+	//
+	// Corresponds with DELETE /calendars/{id} (the `DeleteCalendar` operationId).
+	DeleteCalendar(ctx context.Context, id CalendarID, params *DeleteCalendarParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetCalendar Get a calendar
+	//
+	// Requires the permission `calendars:read`.
+	//
+	// Returns one calendar, without its address.
+	//
+	// Corresponds with GET /calendars/{id} (the `GetCalendar` operationId).
+	GetCalendar(ctx context.Context, id CalendarID, params *GetCalendarParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListCustomerPasses List customer passes
 	//
@@ -9353,6 +9545,117 @@ func (c *Client) CreateTokenWithBody(ctx context.Context, contentType string, bo
 // Corresponds with POST /auth/token (the `CreateToken` operationId).
 func (c *Client) CreateToken(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateTokenRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListCalendars List calendars
+//
+// Requires the permission `calendars:read`.
+//
+// Returns a page of the calendars, without their addresses. You can filter them by staff member or customer.
+//
+// Corresponds with GET /calendars (the `ListCalendars` operationId).
+func (c *Client) ListCalendars(ctx context.Context, params *ListCalendarsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListCalendarsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateCalendarWithBody Create a calendar
+//
+// Requires the permission `calendars:write`.
+//
+// Creates a calendar and returns it with its `url`, to which calendar programs subscribe. A calendar of a staff
+// member shows their appointments and classes, one of a customer shows their bookings, and one of the company
+// shows everything. It has the dates from 30 days ago to one year ahead, at most 5,000.
+//
+// Everybody who has the address can read the calendar, so treat it like a password. It is shown only here: the
+// response to a repeated `Idempotency-Key` does not have it. Delete the calendar to end the address. A company
+// can have 200 calendars (`TOO_MANY_CALENDARS`).
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /calendars (the `CreateCalendar` operationId).
+func (c *Client) CreateCalendarWithBody(ctx context.Context, params *CreateCalendarParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateCalendarRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateCalendar Create a calendar
+//
+// Requires the permission `calendars:write`.
+//
+// Creates a calendar and returns it with its `url`, to which calendar programs subscribe. A calendar of a staff
+// member shows their appointments and classes, one of a customer shows their bookings, and one of the company
+// shows everything. It has the dates from 30 days ago to one year ahead, at most 5,000.
+//
+// Everybody who has the address can read the calendar, so treat it like a password. It is shown only here: the
+// response to a repeated `Idempotency-Key` does not have it. Delete the calendar to end the address. A company
+// can have 200 calendars (`TOO_MANY_CALENDARS`).
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /calendars (the `CreateCalendar` operationId).
+func (c *Client) CreateCalendar(ctx context.Context, params *CreateCalendarParams, body CreateCalendarJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateCalendarRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteCalendar Delete a calendar
+//
+// Requires the permission `calendars:write`.
+//
+// Deletes the calendar. Its address stops working at once.
+//
+// Corresponds with DELETE /calendars/{id} (the `DeleteCalendar` operationId).
+func (c *Client) DeleteCalendar(ctx context.Context, id CalendarID, params *DeleteCalendarParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteCalendarRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCalendar Get a calendar
+//
+// Requires the permission `calendars:read`.
+//
+// Returns one calendar, without its address.
+//
+// Corresponds with GET /calendars/{id} (the `GetCalendar` operationId).
+func (c *Client) GetCalendar(ctx context.Context, id CalendarID, params *GetCalendarParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCalendarRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -13414,6 +13717,276 @@ func NewCreateTokenRequestWithBody(server string, contentType string, body io.Re
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListCalendarsRequest constructs an http.Request for the ListCalendars method
+func NewListCalendarsRequest(server string, params *ListCalendarsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/calendars")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.StaffID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "staffId", *params.StaffID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CustomerID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "customerId", *params.CustomerID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateCalendarRequest calls the generic CreateCalendar builder with application/json body
+func NewCreateCalendarRequest(server string, params *CreateCalendarParams, body CreateCalendarJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateCalendarRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateCalendarRequestWithBody constructs an http.Request for the CreateCalendar method, with any body, and a specified content type
+func NewCreateCalendarRequestWithBody(server string, params *CreateCalendarParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/calendars")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteCalendarRequest constructs an http.Request for the DeleteCalendar method
+func NewDeleteCalendarRequest(server string, id CalendarID, params *DeleteCalendarParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/calendars/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetCalendarRequest constructs an http.Request for the GetCalendar method
+func NewGetCalendarRequest(server string, id CalendarID, params *GetCalendarParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/calendars/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -22857,6 +23430,73 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /auth/token (the `CreateToken` operationId).
 	CreateTokenWithResponse(ctx context.Context, body CreateTokenJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
 
+	// ListCalendarsWithResponse List calendars
+	//
+	// Requires the permission `calendars:read`.
+	//
+	// Returns a page of the calendars, without their addresses. You can filter them by staff member or customer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /calendars (the `ListCalendars` operationId).
+	ListCalendarsWithResponse(ctx context.Context, params *ListCalendarsParams, reqEditors ...RequestEditorFn) (*ListCalendarsResponse, error)
+
+	// CreateCalendarWithBodyWithResponse Create a calendar
+	//
+	// Requires the permission `calendars:write`.
+	//
+	// Creates a calendar and returns it with its `url`, to which calendar programs subscribe. A calendar of a staff
+	// member shows their appointments and classes, one of a customer shows their bookings, and one of the company
+	// shows everything. It has the dates from 30 days ago to one year ahead, at most 5,000.
+	//
+	// Everybody who has the address can read the calendar, so treat it like a password. It is shown only here: the
+	// response to a repeated `Idempotency-Key` does not have it. Delete the calendar to end the address. A company
+	// can have 200 calendars (`TOO_MANY_CALENDARS`).
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /calendars (the `CreateCalendar` operationId).
+	CreateCalendarWithBodyWithResponse(ctx context.Context, params *CreateCalendarParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateCalendarResponse, error)
+
+	// CreateCalendarWithResponse Create a calendar
+	//
+	// Requires the permission `calendars:write`.
+	//
+	// Creates a calendar and returns it with its `url`, to which calendar programs subscribe. A calendar of a staff
+	// member shows their appointments and classes, one of a customer shows their bookings, and one of the company
+	// shows everything. It has the dates from 30 days ago to one year ahead, at most 5,000.
+	//
+	// Everybody who has the address can read the calendar, so treat it like a password. It is shown only here: the
+	// response to a repeated `Idempotency-Key` does not have it. Delete the calendar to end the address. A company
+	// can have 200 calendars (`TOO_MANY_CALENDARS`).
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /calendars (the `CreateCalendar` operationId).
+	CreateCalendarWithResponse(ctx context.Context, params *CreateCalendarParams, body CreateCalendarJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateCalendarResponse, error)
+
+	// DeleteCalendarWithResponse Delete a calendar
+	//
+	// Requires the permission `calendars:write`.
+	//
+	// Deletes the calendar. Its address stops working at once.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /calendars/{id} (the `DeleteCalendar` operationId).
+	DeleteCalendarWithResponse(ctx context.Context, id CalendarID, params *DeleteCalendarParams, reqEditors ...RequestEditorFn) (*DeleteCalendarResponse, error)
+
+	// GetCalendarWithResponse Get a calendar
+	//
+	// Requires the permission `calendars:read`.
+	//
+	// Returns one calendar, without its address.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /calendars/{id} (the `GetCalendar` operationId).
+	GetCalendarWithResponse(ctx context.Context, id CalendarID, params *GetCalendarParams, reqEditors ...RequestEditorFn) (*GetCalendarResponse, error)
+
 	// ListCustomerPassesWithResponse List customer passes
 	//
 	// Requires the permission `customer-passes:read`.
@@ -25228,6 +25868,170 @@ func (r CreateTokenResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateTokenResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListCalendarsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CalendarsPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListCalendarsResponse) GetJSON200() *CalendarsPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListCalendarsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListCalendarsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListCalendarsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListCalendarsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateCalendarResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Calendar
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateCalendarResponse) GetJSON201() *Calendar {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateCalendarResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateCalendarResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateCalendarResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateCalendarResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteCalendarResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deleted
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteCalendarResponse) GetJSON200() *Deleted {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteCalendarResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteCalendarResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteCalendarResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteCalendarResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetCalendarResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Calendar
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCalendarResponse) GetJSON200() *Calendar {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCalendarResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCalendarResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCalendarResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCalendarResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -30317,6 +31121,103 @@ func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, body 
 	return ParseCreateTokenResponse(rsp)
 }
 
+// ListCalendarsWithResponse List calendars
+//
+// Requires the permission `calendars:read`.
+//
+// Returns a page of the calendars, without their addresses. You can filter them by staff member or customer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /calendars (the `ListCalendars` operationId).
+func (c *ClientWithResponses) ListCalendarsWithResponse(ctx context.Context, params *ListCalendarsParams, reqEditors ...RequestEditorFn) (*ListCalendarsResponse, error) {
+	rsp, err := c.ListCalendars(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListCalendarsResponse(rsp)
+}
+
+// CreateCalendarWithBodyWithResponse Create a calendar
+//
+// Requires the permission `calendars:write`.
+//
+// Creates a calendar and returns it with its `url`, to which calendar programs subscribe. A calendar of a staff
+// member shows their appointments and classes, one of a customer shows their bookings, and one of the company
+// shows everything. It has the dates from 30 days ago to one year ahead, at most 5,000.
+//
+// Everybody who has the address can read the calendar, so treat it like a password. It is shown only here: the
+// response to a repeated `Idempotency-Key` does not have it. Delete the calendar to end the address. A company
+// can have 200 calendars (`TOO_MANY_CALENDARS`).
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /calendars (the `CreateCalendar` operationId).
+func (c *ClientWithResponses) CreateCalendarWithBodyWithResponse(ctx context.Context, params *CreateCalendarParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateCalendarResponse, error) {
+	rsp, err := c.CreateCalendarWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateCalendarResponse(rsp)
+}
+
+// CreateCalendarWithResponse Create a calendar
+//
+// Requires the permission `calendars:write`.
+//
+// Creates a calendar and returns it with its `url`, to which calendar programs subscribe. A calendar of a staff
+// member shows their appointments and classes, one of a customer shows their bookings, and one of the company
+// shows everything. It has the dates from 30 days ago to one year ahead, at most 5,000.
+//
+// Everybody who has the address can read the calendar, so treat it like a password. It is shown only here: the
+// response to a repeated `Idempotency-Key` does not have it. Delete the calendar to end the address. A company
+// can have 200 calendars (`TOO_MANY_CALENDARS`).
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /calendars (the `CreateCalendar` operationId).
+func (c *ClientWithResponses) CreateCalendarWithResponse(ctx context.Context, params *CreateCalendarParams, body CreateCalendarJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateCalendarResponse, error) {
+	rsp, err := c.CreateCalendar(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateCalendarResponse(rsp)
+}
+
+// DeleteCalendarWithResponse Delete a calendar
+//
+// Requires the permission `calendars:write`.
+//
+// Deletes the calendar. Its address stops working at once.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /calendars/{id} (the `DeleteCalendar` operationId).
+func (c *ClientWithResponses) DeleteCalendarWithResponse(ctx context.Context, id CalendarID, params *DeleteCalendarParams, reqEditors ...RequestEditorFn) (*DeleteCalendarResponse, error) {
+	rsp, err := c.DeleteCalendar(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteCalendarResponse(rsp)
+}
+
+// GetCalendarWithResponse Get a calendar
+//
+// Requires the permission `calendars:read`.
+//
+// Returns one calendar, without its address.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /calendars/{id} (the `GetCalendar` operationId).
+func (c *ClientWithResponses) GetCalendarWithResponse(ctx context.Context, id CalendarID, params *GetCalendarParams, reqEditors ...RequestEditorFn) (*GetCalendarResponse, error) {
+	rsp, err := c.GetCalendar(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCalendarResponse(rsp)
+}
+
 // ListCustomerPassesWithResponse List customer passes
 //
 // Requires the permission `customer-passes:read`.
@@ -33754,6 +34655,110 @@ func ParseCreateTokenResponse(rsp *http.Response) (*CreateTokenResponse, error) 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest TokenResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListCalendarsResponse parses an HTTP response from a ListCalendarsWithResponse call
+func ParseListCalendarsResponse(rsp *http.Response) (*ListCalendarsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListCalendarsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CalendarsPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateCalendarResponse parses an HTTP response from a CreateCalendarWithResponse call
+func ParseCreateCalendarResponse(rsp *http.Response) (*CreateCalendarResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateCalendarResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Calendar
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteCalendarResponse parses an HTTP response from a DeleteCalendarWithResponse call
+func ParseDeleteCalendarResponse(rsp *http.Response) (*DeleteCalendarResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteCalendarResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetCalendarResponse parses an HTTP response from a GetCalendarWithResponse call
+func ParseGetCalendarResponse(rsp *http.Response) (*GetCalendarResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCalendarResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Calendar
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

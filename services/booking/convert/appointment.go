@@ -16,15 +16,24 @@ import (
 // is released; zero if it is not held, or if its payment is in progress.
 func Appointment(t *model.Transaction, status model.TransactionStatus, heldUntil time.Time, slot *model.AppointmentSlot) *bookingv1.Appointment {
 	b := &t.Bookings[0]
-	out := &bookingv1.Appointment{
-		Id: id.Appointment(b.ID).String(), AppointmentTypeId: slot.Type.String(), Title: slot.Title, Location: slot.Location,
-		Status:        valueOf[bookingv1.AppointmentStatus](model.StatusOfAppointment(b, status)),
-		TransactionId: t.ID.String(), Purchaser: customerToProto(&t.Purchaser), Booking: Booking(t, b),
-		Customer: customerToProto(&t.Purchaser), Sequence: slot.Sequence, Version: t.Version,
-		CreatedAt: timestamppb.New(model.CreatedAt(b.ID.UUID())), UpdatedAt: timestamppb.New(t.UpdatedAt),
+	out := AnnouncedAppointment(Snapshot(t, b), model.StatusOfAppointment(b, status), slot)
+	if out.GetStatus() == bookingv1.AppointmentStatus_APPOINTMENT_STATUS_HELD {
+		out.HeldUntil = timestampOf(heldUntil)
 	}
-	if b.BoughtFor != nil {
-		out.Customer = customerToProto(b.BoughtFor)
+	return out
+}
+
+// AnnouncedAppointment converts the appointment of a converted booking, which is not held.
+func AnnouncedAppointment(s *bookingv1.BookingSnapshot, status model.AppointmentStatus, slot *model.AppointmentSlot) *bookingv1.Appointment {
+	b := s.GetBooking()
+	out := &bookingv1.Appointment{
+		Id: appointmentID(b.GetId()), AppointmentTypeId: slot.Type.String(), Title: slot.Title, Location: slot.Location,
+		Status:        valueOf[bookingv1.AppointmentStatus](status),
+		TransactionId: s.GetTransactionId(), Purchaser: s.GetPurchaser(), Booking: b, Customer: s.GetPurchaser(),
+		Version: s.GetVersion(), CreatedAt: b.GetCreatedAt(), UpdatedAt: b.GetUpdatedAt(),
+	}
+	if b.GetBoughtFor() != nil {
+		out.Customer = b.GetBoughtFor()
 	}
 	if a := slot.Staff; a != nil {
 		out.Staff = StaffReference(a)
@@ -33,10 +42,16 @@ func Appointment(t *model.Transaction, status model.TransactionStatus, heldUntil
 	for i := range slot.Rooms {
 		out.Rooms = append(out.Rooms, RoomReference(&slot.Rooms[i]))
 	}
-	if out.GetStatus() == bookingv1.AppointmentStatus_APPOINTMENT_STATUS_HELD {
-		out.HeldUntil = timestampOf(heldUntil)
-	}
 	return out
+}
+
+// appointmentID returns the identifier of the appointment of a booking.
+func appointmentID(booking string) string {
+	b, err := id.Parse[id.Booking](booking)
+	if err != nil {
+		return ""
+	}
+	return id.Appointment(b).String()
 }
 
 // StaffReference converts the assignment of a staff member.

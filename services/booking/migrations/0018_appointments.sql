@@ -225,6 +225,9 @@ create index concurrently if not exists event_dates_vacated on event_dates (vaca
 drop index concurrently if exists events_of_appointments;
 create index concurrently if not exists events_of_appointments on events (company_id, id) where of_appointments;
 
+-- Calendars of a company show it; '' until the company is read or changed.
+alter table companies add column if not exists name text not null default '';
+
 alter table pricing_options add column if not exists length_minutes integer; -- null: all lengths
 
 -- Assignments follow their date, whoever changes it.

@@ -48,6 +48,7 @@ type AppointmentSlot struct {
 	Type       id.AppointmentType
 	Title      string
 	Location   string
+	Listed     bool // whether the event of the type is listed
 	Sequence   int32
 	DateStatus DateStatus
 	StartsAt   time.Time

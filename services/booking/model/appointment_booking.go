@@ -1,8 +1,6 @@
 package model
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
 	"time"
 
@@ -52,6 +50,14 @@ func (r *SlotRequest) Check() error {
 	if r.WaiveHours && r.Staff.IsZero() {
 		faults.Add("slot.staff_id", "required", "is required with waive_hours")
 	}
+	return faults.Err()
+}
+
+// CheckMove reports the faults of a request to move an appointment, whose unset fields stay.
+func (r *SlotRequest) CheckMove() error {
+	var faults check.Fields
+	checkStart(&faults, "", r.StartsAt, r.Local)
+	checkLength(&faults, "", r.Minutes)
 	return faults.Err()
 }
 
@@ -107,108 +113,71 @@ func startIn(start time.Time, local, timezone, field string) (time.Time, error) 
 	return at, nil
 }
 
-// OfferedType is an appointment type with its event, locked against changes.
-type OfferedType struct {
-	ID              id.AppointmentType
-	Title, Location string
-	Timezone        string
-	Active          bool
-	Listed          bool
-	Rules           BookingRules
-	Lengths         []int32 // minutes, ascending
-	Before, After   int32   // buffers in minutes
-	Staff           []id.StaffMember
-	Rooms           []id.Room
-	Prices          []LengthPrice
+// Start returns the start that is given, for an appointment in a zone.
+func (r *SlotRequest) Start(timezone string) (time.Time, error) {
+	return startIn(r.StartsAt, r.Local, timezone, "local_start")
 }
 
-// LengthPrice is a price of an appointment type.
+// LengthPrice is a pricing option of an appointment type that has not ended.
 type LengthPrice struct {
-	PricingOption
-	Length int32 // minutes; 0: all lengths
+	Option  id.PricingOption
+	Minutes int32 // the length to which it applies; 0: all
 }
 
-// WantedSlot is the slot that a request asks for.
-type WantedSlot struct {
-	StartsAt time.Time
-	Minutes  int32
-}
-
-// Length returns how long the slot is.
-func (w *WantedSlot) Length() time.Duration { return time.Duration(w.Minutes) * time.Minute }
-
-// Taken returns the time that the slot takes, with the buffers of the type.
-func (t *OfferedType) Taken(w WantedSlot) (from, until time.Time) {
-	return w.StartsAt.Add(-time.Duration(t.Before) * time.Minute), w.StartsAt.Add(w.Length() + time.Duration(t.After)*time.Minute)
-}
-
-// Wanted returns the slot that a checked request asks for.
-func (t *OfferedType) Wanted(r *SlotRequest) (WantedSlot, error) {
-	start, err := startIn(r.StartsAt, r.Local, t.Timezone, "slot.local_start")
-	return WantedSlot{StartsAt: start, Minutes: cmp.Or(r.Minutes, t.shortest())}, err
-}
-
-func (t *OfferedType) shortest() int32 {
-	if len(t.Lengths) == 0 {
-		return MinLength
-	}
-	return t.Lengths[0]
-}
-
-// Date returns the date of an appointment to be booked. The date has one space.
-func (t *OfferedType) Date(which id.EventDate, w WantedSlot, waiveRules bool) *OfferedDate {
-	one := int32(1)
-	d := &OfferedDate{
-		BookedDate: BookedDate{
-			ID: which, StartsAt: w.StartsAt, Timezone: t.Timezone, Minutes: w.Minutes,
-			Event: id.Event(t.ID), EventTitle: t.Title, EventType: Appointment,
-		},
-		Status: Scheduled, EventStatus: Published, Rules: t.Rules, Capacity: &one,
-	}
-	if !t.Active {
-		d.EventStatus = Draft
-	}
-	if waiveRules {
-		d.Rules = BookingRules{}
-	}
-	return d
-}
-
-// Refuses returns why the date cannot be booked now; nil if it can.
-func (d *OfferedDate) Refuses(now time.Time) error {
-	if refusal := d.refuses(now); refusal != nil {
-		return refusal
-	}
-	return nil
-}
-
-// Options returns the prices of appointments of a length. It refuses an option of another length, and no
-// option if there is not exactly one.
-func (t *OfferedType) Options(minutes int32, asked id.PricingOption) ([]PricingOption, error) {
-	var options []PricingOption
-	for _, p := range t.Prices {
+// PriceOf returns the price of an appointment of a length. asked is the option that the caller chose; zero
+// means that there must be exactly one.
+func PriceOf(prices []LengthPrice, minutes int32, asked id.PricingOption) (id.PricingOption, error) {
+	var found []id.PricingOption
+	for _, p := range prices {
+		applies := p.Minutes == 0 || p.Minutes == minutes
 		switch {
-		case p.Length == 0 || p.Length == minutes:
-			options = append(options, p.PricingOption)
-		case p.ID == asked:
-			return nil, invalidOption("length", "is the price of another length")
+		case asked.IsZero() && applies, p.Option == asked && applies:
+			found = append(found, p.Option)
+		case p.Option == asked:
+			return asked, invalidOption("length", "is the price of another length")
 		}
 	}
-	known := slices.ContainsFunc(options, func(o PricingOption) bool { return o.ID == asked })
 	switch {
-	case known, asked.IsZero() && len(options) == 1:
-		return options, nil
+	case len(found) == 1:
+		return found[0], nil
 	case !asked.IsZero():
 		missing := fault.Missing("pricing option")
 		missing.Fields = []fault.Field{{Field: "pricing_option_id", Rule: "exists", Message: "does not exist"}}
-		return nil, missing
-	case len(options) == 0:
-		return nil, invalidOption("required", "is required, because no price is for "+strconv.Itoa(int(minutes))+" minutes")
+		return asked, missing
+	case len(found) == 0:
+		return asked, invalidOption("required", "is required, because no price is for "+strconv.Itoa(int(minutes))+" minutes")
 	}
-	return nil, invalidOption("required", "is required, because the appointment type has several prices for this length")
+	return asked, invalidOption("required", "is required, because the appointment type has several prices for this length")
 }
 
 func invalidOption(rule, message string) error {
 	return fault.InvalidFields(fault.Field{Field: "pricing_option_id", Rule: rule, Message: message})
 }
 
+// NewSlot is the date of an appointment to be stored, with its assignments.
+type NewSlot struct {
+	AppointmentSlot
+	Booked  int32      // spaces
+	Booking id.Booking // zero: not known yet
+}
+
+// Overlaps reports whether the two slots take the time of a staff member or of a unit of a room in common.
+func (s *AppointmentSlot) Overlaps(other *AppointmentSlot) bool {
+	for _, a := range s.Assignments() {
+		for _, b := range other.Assignments() {
+			if a.Resource == b.Resource && a.Unit == b.Unit && a.From.Before(b.Until) && b.From.Before(a.Until) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Assignments returns the staff member and the rooms.
+func (s *AppointmentSlot) Assignments() []Assignment {
+	var all []Assignment
+	if s.Staff != nil {
+		all = append(all, *s.Staff)
+	}
+	return append(all, s.Rooms...)
+}

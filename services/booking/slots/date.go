@@ -38,9 +38,6 @@ func (d Date) String() string { return d.wall(0).Format(time.DateOnly) }
 // Start returns the first instant of the day in loc.
 func (d Date) Start(loc *time.Location) time.Time { return zone.Instant(d.wall(0), loc) }
 
-// weekday returns the number of the weekday: 1 is Monday and 7 is Sunday.
-func (d Date) weekday() int16 { return int16(d-d.monday()) + 1 }
-
 // monday returns the first day of the calendar week.
 func (d Date) monday() Date {
 	// 1 January 1970 was a Thursday.

@@ -226,7 +226,7 @@ func (n *naive) with(p *naivePerson, m int64) slots.Reason {
 		return slots.NoHours
 	case !waivesHours && !all(p.open, m, end):
 		return slots.Holiday
-	case anyOf(p.off, m, end):
+	case anyOf(p.off, m-int64(t.Before), end+int64(t.After)):
 		return slots.TimeOff
 	case !waivesNotice && start.Before(n.query.Now.Add(time.Duration(t.Notice)*time.Minute)):
 		return slots.TooShortNotice

@@ -146,7 +146,7 @@ func (p *plan) tryWith(who *person, start int64) stage {
 		return atNoHours
 	case !p.waivesHours() && !who.open.contains(appointment):
 		return atHoliday
-	case who.off.overlaps(appointment):
+	case who.off.overlaps(p.buffered(start)):
 		return atTimeOff
 	case !p.waivesNotice() && start < p.noticed:
 		return atTooShortNotice

@@ -130,6 +130,12 @@ func TestDays(t *testing.T) {
 			c.Staff[0].TimeOff = []slots.Span{span(t, "2026-06-01 09:59 to 2026-06-01 10:00")}
 			return c
 		}, nil},
+		{"time off takes the starts whose buffers it overlaps", "2026-06-01", "08:00 11:00", func(t *testing.T) *slots.Calendar {
+			c := hourly(t, london, onDate(t, london, "2026-06-01", 9, 13))
+			c.Staff[0].TimeOff = []slots.Span{span(t, "2026-06-01 09:30 to 2026-06-01 10:30")}
+			c.Type.Before, c.Type.After = 20, 30
+			return c
+		}, nil},
 		{"hours of a date replace the weekly ones", "2026-06-01", "13:00", func(t *testing.T) *slots.Calendar {
 			return hourly(t, london, slots.Shift{Weekday: 1, Starts: 9 * 60, Ends: 17 * 60, Loc: mustLoad(t, london)}, onDate(t, london, "2026-06-01", 14, 15))
 		}, nil},

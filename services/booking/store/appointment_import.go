@@ -47,7 +47,7 @@ const (
 	ImportTakenSQL = `select r.id, a.unit, a.taken_from, a.taken_until
 		from unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[]) r(id, starts, ends)
 		cross join lateral (` + overlapColumns + ` and a.taken_until - a.taken_from <= interval '2 days'
-				and a.taken_from > r.starts - interval '2 days' and a.taken_from < r.ends and a.taken_until > r.starts
+				and a.taken_from > r.starts - interval '48 hours' and a.taken_from < r.ends and a.taken_until > r.starts
 			union all ` + overlapColumns + ` and a.taken_until - a.taken_from > interval '2 days'
 				and a.taken_until > r.starts and a.taken_from < r.ends offset 0) a`
 

@@ -19,14 +19,14 @@ const (
 	SlotsOfBookingsSQL = slotColumns + `d.id = any(array(select b.event_date_id from bookings b
 		where b.company_id = $1 and b.id` + pg.AmongIDs + `))` + slotAssignments
 
-	slotColumns = `select d.id, d.event_id, e.title, e.location, d.sequence, d.status, d.starts_at, d.duration_minutes, d.timezone,
+	slotColumns = `select d.id, d.event_id, e.title, e.location, e.listed, d.sequence, d.status, d.starts_at, d.duration_minutes, d.timezone,
 		a.kind, a.resource_id, coalesce(n.name, ''), coalesce(n.color, ''), coalesce(a.unit, 0), coalesce(a.position, 0),
 		coalesce(a.buffer_before, 0), coalesce(a.buffer_after, 0), a.taken_from, a.taken_until, coalesce(a.active, false), a.substitutes_for
 	from (select d.id, d.event_id, d.sequence, d.status, d.starts_at, d.duration_minutes, d.timezone from event_dates d
 		where d.company_id = $1 and d.appointment_id is not null and `
 
 	slotAssignments = ` offset 0) d
-	cross join lateral (select e.title, e.location from events e where e.company_id = $1 and e.id = d.event_id offset 0) e
+	cross join lateral (select e.title, e.location, e.listed from events e where e.company_id = $1 and e.id = d.event_id offset 0) e
 	left join lateral (` + assignmentsOfDate + `) a on true
 	left join lateral (` + nameOfResource + `) n on true
 	order by d.id, a.position, a.resource_id`
@@ -62,7 +62,7 @@ func scanSlots(found map[id.EventDate]*model.AppointmentSlot) func(pgx.Rows) err
 		var a model.Assignment
 		var kind *string
 		var from, until *time.Time
-		err := rows.Scan(&slot.Date, &slot.Type, &slot.Title, &slot.Location, &slot.Sequence, &slot.DateStatus, &slot.StartsAt, &slot.Minutes,
+		err := rows.Scan(&slot.Date, &slot.Type, &slot.Title, &slot.Location, &slot.Listed, &slot.Sequence, &slot.DateStatus, &slot.StartsAt, &slot.Minutes,
 			&slot.Timezone, &kind, &a.Resource, &a.Name, &a.Color, &a.Unit, &a.Position, &a.Before, &a.After, &from, &until,
 			&a.Active, &a.SubstitutesFor)
 		if err != nil {

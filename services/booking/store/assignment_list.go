@@ -15,7 +15,7 @@ const (
 	// Most assignments that overlap a span begin at most two days before it. The few longer ones have an index
 	// of their own, so a span costs the same however long the history is.
 	overlapOfResource = ` cross join lateral (` + overlapColumns + ` and a.taken_until - a.taken_from <= interval '2 days'
-				and a.taken_from > $2::timestamptz - interval '2 days' and a.taken_from < $3 and a.taken_until > $2
+				and a.taken_from > $2::timestamptz - interval '48 hours' and a.taken_from < $3 and a.taken_until > $2
 			union all ` + overlapColumns + ` and a.taken_until - a.taken_from > interval '2 days'
 				and a.taken_until > $2 and a.taken_from < $3 offset 0) a`
 

@@ -11,13 +11,11 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/zone"
+	"reservation.dev/services/booking/model"
 	"reservation.dev/services/booking/slots"
 )
 
 const (
-	lockStaffRowsSQL = `select from staff s where s.company_id = $1 and s.id` + pg.AmongIDs + ` order by s.id for no key update`
-	lockRoomRowsSQL = `select from rooms r where r.company_id = $1 and r.id` + pg.AmongIDs + ` order by r.id for no key update`
-
 	calendarTypeSQL = `select e.title, e.location, e.timezone, e.version, t.active, t.lengths, t.buffer_before_minutes, t.buffer_after_minutes,
 			t.slot_minutes, t.minimum_notice_minutes, t.maximum_advance_days
 		from appointment_types t join events e on e.company_id = $1 and e.id = t.id and e.deleted_at is null
@@ -59,27 +57,19 @@ const (
 )
 
 // calendarTakenSQL reads the assignments of the staff and rooms that overlap a time, except those of one
-// date. An assignment that ends more than 72 hours after this time is longer than that, and long ones have
+// date. An assignment that ends more than 48 hours after this time is longer than that, and long ones have
 // an index of their own. So neither part reads all assignments to come.
 const calendarTakenSQL = `select a.resource_id, a.unit, a.taken_from, a.taken_until, a.buffer_before, a.buffer_after
 	from (select id from ` + calendarStaff + ` s union all select id from ` + calendarRooms + ` r) c
 	cross join lateral (
-		(select ` + calendarTaken + ` and a.taken_until > $5 and a.taken_until <= $6::timestamptz + interval '72 hours' order by a.taken_until)
+		(select ` + calendarTaken + ` and a.taken_until > $5 and a.taken_until <= $6::timestamptz + interval '48 hours' order by a.taken_until)
 		union all
-		(select ` + calendarTaken + ` and a.taken_until > $6::timestamptz + interval '72 hours' and a.taken_until - a.taken_from > interval '72 hours'
+		(select ` + calendarTaken + ` and a.taken_until > $6::timestamptz + interval '48 hours' and a.taken_until - a.taken_from > interval '2 days'
 			order by a.taken_until)) a
 	where a.event_date_id is distinct from $7`
 
 const calendarTaken = `a.resource_id, a.unit, a.taken_from, a.taken_until, a.buffer_before, a.buffer_after, a.event_date_id from assignments a
 		where a.company_id = $1 and a.resource_id = c.id and a.active and a.taken_from < $6`
-
-// LockResources locks staff members, and then rooms, in the order of their identifiers. Whoever decides
-// about their time holds these locks (invariant 32).
-func (s *Store) LockResources(ctx context.Context, tx *pg.Tx, company id.Company, staff []id.StaffMember, rooms []id.Room) error {
-	return tx.Pipeline(ctx,
-		pg.Query{SQL: lockStaffRowsSQL, Args: []any{company, staff}},
-		pg.Query{SQL: lockRoomRowsSQL, Args: []any{company, rooms}})
-}
 
 // CalendarQuery is the part of an appointment type's calendar to read.
 type CalendarQuery struct {
@@ -100,13 +90,7 @@ type CalendarType struct {
 	Active                    bool
 	Lengths                   []int32 // minutes, ascending
 	Before, After             int32   // minutes
-	Prices                    []LengthPrice
-}
-
-// LengthPrice is a pricing option that has not ended.
-type LengthPrice struct {
-	Option  id.PricingOption
-	Minutes int32 // the length to which it applies; 0: all
+	Prices                    []model.LengthPrice
 }
 
 // Event returns the identifier of the event of the type's appointments.
@@ -215,7 +199,7 @@ func (r *calendarReader) scanType(rows pgx.Rows) error {
 }
 
 func (r *calendarReader) scanPrice(rows pgx.Rows) error {
-	var p LengthPrice
+	var p model.LengthPrice
 	err := rows.Scan(&p.Option, &p.Minutes)
 	r.kind.Prices = append(r.kind.Prices, p)
 	return err

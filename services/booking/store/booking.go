@@ -57,12 +57,11 @@ func (s *Store) Booking(ctx context.Context, company id.Company, b id.Booking) (
 }
 
 // LockBooking reads a booking and locks its transaction until the end of tx. Every change of a
-// booking takes this lock. If the booking is an appointment, its event is locked too.
+// booking takes this lock.
 func (s *Store) LockBooking(ctx context.Context, tx *pg.Tx, company id.Company, b id.Booking) (found FoundBooking, err error) {
 	var l Listing
 	args := []any{company, b}
 	err = tx.Pipeline(ctx,
-		lockEventOf(lockEventOfBookingSQL, company, b),
 		pg.Query{SQL: lockTransactionSQL, Args: args},
 		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
 		pg.Query{SQL: bookingPurchaserSQL, Args: args, Scan: l.scanPurchaser},

@@ -222,6 +222,17 @@ func (s *Store) Event(ctx context.Context, company id.Company, e id.Event, v Eve
 	return found.only()
 }
 
+// EventInTx is Event with at most model.ShownDates dates, within tx.
+func (s *Store) EventInTx(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event, now time.Time) (*model.Event, error) {
+	var found foundEvents
+	queries := append(found.queries(company, e, eventSQL, ""), found.summarize(company, []id.Event{e}, now),
+		found.shownDates(company, []id.Event{e}, now, model.ShownDates))
+	if err := tx.Pipeline(ctx, queries...); err != nil {
+		return nil, err
+	}
+	return found.only()
+}
+
 // LockEvent reads an event with its dates and options, and locks it until the end of tx. An event of
 // appointments is returned without dates.
 func (s *Store) LockEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event) (*model.Event, error) {

@@ -55,7 +55,7 @@ const (
 
 	// Its result is empty if the event is listed already.
 	listEventSQL = `with listed as (
-			update events set listed = true where company_id = $1 and id = $2 and not listed returning 1)
+			update events set listed = true, updated_at = $3 where company_id = $1 and id = $2 and not listed returning 1)
 		insert into event_totals (company_id, events) select $1, count(*) from listed having count(*) > 0
 		on conflict (company_id) do update set events = event_totals.events + excluded.events`
 
@@ -97,10 +97,10 @@ func (s *Store) SaveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p 
 	return tx.Pipeline(ctx, queries...)
 }
 
-// ListEvent lists a locked event of appointments, which has its first date. It reports whether the event was
-// not listed before; the caller then publishes event_created.
-func (s *Store) ListEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event) (first bool, err error) {
-	done, err := tx.Exec(ctx, listEventSQL, company, e)
+// ListEvent lists an event of appointments at now, if its first appointment was confirmed. It reports
+// whether the event was not listed before; the caller then publishes event_created.
+func (s *Store) ListEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event, now time.Time) (first bool, err error) {
+	done, err := tx.Exec(ctx, listEventSQL, company, e, now)
 	return done.RowsAffected() > 0, err
 }
 

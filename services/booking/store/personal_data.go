@@ -124,6 +124,9 @@ const (
 			and not exists (select from transactions t where t.company_id = $1 and t.id = h.id)
 		order by h.id`
 
+	// Without the secret, which only its reader has.
+	exportCalendarsSQL = `select id, to_jsonb(c) - array['secret_hash'] from calendars c where company_id = $1 and kind = 'customer' and subject_id = $2 order by id`
+
 	exportCopySQL = `select id, to_jsonb(c) from customers c where company_id = $1 and id = $2`
 )
 
@@ -132,7 +135,7 @@ func PersonalData() []privacy.Collection {
 	names := func(own func(id.UUID) string) map[string]func(id.UUID) string {
 		return map[string]func(id.UUID) string{
 			"id": own, "bookings.id": privacy.Named[id.Booking], "purchaser_id": privacy.Named[id.Customer], "bought_for": privacy.Named[id.Customer],
-			"customer_id": privacy.Named[id.Customer], "transaction_id": privacy.Named[id.Transaction], "event_id": privacy.Named[id.Event],
+			"customer_id": privacy.Named[id.Customer], "subject_id": privacy.Named[id.Customer], "transaction_id": privacy.Named[id.Transaction], "event_id": privacy.Named[id.Event],
 			"event_date_id": privacy.Named[id.EventDate], "pricing_option_id": privacy.Named[id.PricingOption],
 			"customer_pass_id": privacy.Named[id.CustomerPass], "discount_code_id": privacy.Named[id.DiscountCode],
 		}
@@ -144,5 +147,6 @@ func PersonalData() []privacy.Collection {
 		{Kind: "ended_hold", SQL: exportHoldsSQL, Names: names(privacy.Named[id.Transaction])},
 		{Kind: "ended_hold_for_the_customer", SQL: exportHeldForSQL, Names: names(privacy.Named[id.Transaction])},
 		{Kind: "waitlist_entry", SQL: exportWaitlistSQL, Names: names(privacy.Named[id.WaitlistEntry])},
+		{Kind: "calendar", SQL: exportCalendarsSQL, Names: names(privacy.Named[id.Calendar])},
 	}
 }

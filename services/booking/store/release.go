@@ -41,12 +41,10 @@ const (
 )
 
 // Release frees the spaces of the transactions that have one of the statuses. It takes locks in the
-// usual order: events of appointments, transactions, dates, waitlist entries and discount codes. now is the
-// real time.
+// usual order: transactions, dates, waitlist entries and discount codes. now is the real time.
 func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from []model.TransactionStatus, now time.Time) (Released, error) {
 	r := Released{holds: map[id.Transaction]*model.Hold{}}
-	err := tx.Pipeline(ctx, pg.Query{SQL: lockEventsOfTransactionsSQL, Args: []any{company, all}},
-		pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: pg.Each(r.scanLocked)})
+	err := tx.Pipeline(ctx, pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: pg.Each(r.scanLocked)})
 	if err != nil || r.Count() == 0 {
 		return r, err
 	}
@@ -201,8 +199,9 @@ func (s *Store) ClaimUndoing(ctx context.Context, now, until time.Time, limit in
 // removedAtOnce is the number of released transactions, and of ended holds, that one commit removes.
 const removedAtOnce = 1000
 
-// RemoveReleased deletes released transactions that expired before released, keys of purchases that
-// were made before keys, and holds that ended before holds. Every batch is a commit.
+// RemoveReleased deletes released transactions that expired before released, dates of appointments that have
+// had no booking since then, keys of purchases that were made before keys, and holds that ended before holds.
+// Every batch is a commit.
 func (s *Store) RemoveReleased(ctx context.Context, released, keys, holds time.Time) error {
 	for more := true; more; {
 		err := s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
@@ -214,8 +213,12 @@ func (s *Store) RemoveReleased(ctx context.Context, released, keys, holds time.T
 				return err
 			}
 			ended, err := tx.Exec(ctx, removeEndedHoldsSQL, holds, removedAtOnce)
-			// Each transaction has at least one booking.
-			more = max(bookings.RowsAffected(), ended.RowsAffected()) >= removedAtOnce
+			if err != nil {
+				return err
+			}
+			assigned, err := tx.Exec(ctx, removeVacatedSQL, released, removedAtOnce)
+			// Each transaction has at least one booking, and each date of an appointment an assignment.
+			more = max(bookings.RowsAffected(), ended.RowsAffected(), assigned.RowsAffected()) >= removedAtOnce
 			return err
 		})
 		if err != nil {

@@ -8,42 +8,43 @@ import (
 )
 
 // The date of an appointment is cancelled in the commit that frees its space, unless a waiting customer
-// takes it. This changes the event of the appointment type. So every statement that can free a space of an
-// appointment locks its event first.
+// takes it.
 
 const (
-	// VacateSQL cancels those of the dates that are free dates of appointments. A trigger ends their assignments.
-	// Entries that still wait are closed by the job that empties closed dates.
-	VacateSQL = `with vacant as (update event_dates d set status = 'cancelled', closing = ` + toEmptySQL + `
-			where d.company_id = $1 and d.id` + pg.AmongIDs + ` and d.appointment_id is not null and d.booked = 0 and d.status = 'scheduled'
-			returning d.event_id)
-		update events e set version = e.version + 1, updated_at = $3
-		where e.company_id = $1 and e.id in (select v.event_id from vacant v)`
+	// VacateSQL cancels those of the dates that are free dates of appointments. A trigger ends their
+	// assignments. The job that empties closed dates closes the entries that still wait. A date that no
+	// booking and no entry names is removed later.
+	VacateSQL = `update event_dates d set status = 'cancelled', closing = ` + toEmptySQL + `,
+			vacated_at = case when ` + unnamed + ` and not exists (select from bookings b
+				where b.company_id = d.company_id and b.event_date_id = d.id and exists (select from transactions t
+					where t.company_id = d.company_id and t.id = b.transaction_id and t.status <> 'released')) then $3::timestamptz end
+		where d.company_id = $1 and d.id` + pg.AmongIDs + ` and d.appointment_id is not null and d.booked = 0 and d.status = 'scheduled'`
 
-	lockEvents = `select e.id from events e where e.company_id = $1 and e.of_appointments and e.id `
+	// unnamed is the condition that no waitlist entry names the date d.
+	unnamed = `not exists (select from waitlist_entries w where w.company_id = d.company_id and w.event_date_id = d.id)`
 
-	byEvent = ` order by e.id for no key update of e`
+	// canServe is the condition that the date d is not that of an appointment whose staff member or room
+	// is inactive or has time off.
+	canServe = `(d.appointment_id is null or not exists (select from assignments a
+			left join staff s on s.company_id = a.company_id and s.id = a.resource_id
+			left join rooms r on r.company_id = a.company_id and r.id = a.resource_id
+			where a.company_id = d.company_id and a.event_date_id = d.id and a.active and (not s.active or not r.active
+				or exists (select from time_off o where o.company_id = a.company_id and o.resource_id = a.resource_id
+					and o.ends_at > a.taken_from and o.starts_at < a.taken_until))))`
 
-	lockEventOfBookingSQL = lockEvents + `= (select b.event_id from bookings b where b.company_id = $1 and b.id = $2)` + byEvent
-
-	lockEventOfDateSQL = lockEvents + `= (select d.event_id from event_dates d where d.company_id = $1 and d.id = $2)` + byEvent
-
-	lockEventOfWaiterSQL = lockEvents + `= (select w.event_id from waitlist_entries w where w.company_id = $1 and w.id = $2)` + byEvent
-
-	lockEventsOfTransactionsSQL = lockEvents + `in (select b.event_id from bookings b where b.company_id = $1
-		and b.transaction_id` + pg.AmongIDs + `)` + byEvent
+	// The bookings of released transactions are removed after a day, and only then is a date without any.
+	removeVacatedSQL = `with gone as (delete from event_dates where (company_id, id) in (select d.company_id, d.id from event_dates d
+				where d.vacated_at <= $1 and ` + unnamed + `
+					and not exists (select from bookings b where b.company_id = d.company_id and b.event_date_id = d.id)
+				limit $2 for update skip locked)
+			returning company_id, id)
+		delete from assignments a using gone where a.company_id = gone.company_id and a.event_date_id = gone.id`
 )
 
 // Vacate cancels those of the dates that are free dates of appointments, when tx commits or with its next
-// statement. tx has locked the dates.
+// statement. tx has locked the dates. now is the real time.
 func Vacate(tx *pg.Tx, company id.Company, dates []id.EventDate, now time.Time) {
 	if len(dates) > 0 {
 		tx.Queue(pg.Query{SQL: VacateSQL, Args: []any{company, dates, now}})
 	}
-}
-
-// lockEventOf returns the query that locks the event of a booking, a date or a waitlist entry, if it has
-// appointments.
-func lockEventOf[T id.EventDate | id.Booking | id.WaitlistEntry](sql string, company id.Company, which T) pg.Query {
-	return pg.Query{SQL: sql, Args: []any{company, which}}
 }

@@ -47,6 +47,7 @@ const (
 	candidatesSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
 		from unnest($2::uuid[], $3::bigint[], $6::bigint[]) n(id, behind, refused)
 		join event_dates d on d.company_id = $1 and d.id = n.id and d.status = 'scheduled' and not d.draft and d.starts_at > $4
+			and ` + canServe + `
 		join events e on e.company_id = $1 and e.id = d.event_id and e.status = 'published' and e.deleted_at is null
 		join lateral (select * from waitlist_entries w where w.company_id = $1 and w.event_date_id = d.id and w.state = 'waiting'
 			and w.seq > n.behind and (w.seq > n.refused or w.seq < n.refused and coalesce(w.passed_over_reason, $7) = $7)
@@ -174,7 +175,6 @@ func (s *Store) LockWaitlistEntry(ctx context.Context, tx *pg.Tx, company id.Com
 	var found []*model.WaitlistEntry
 	args := []any{company, which}
 	err := tx.Pipeline(ctx,
-		lockEventOf(lockEventOfWaiterSQL, company, which),
 		pg.Query{SQL: lockWaiterOfferSQL, Args: args, Scan: pg.First(&locked)},
 		pg.Query{SQL: lockWaiterDateSQL, Args: args},
 		pg.Query{SQL: waiterSQL, Args: args, Scan: scanWaiters(&found)})
@@ -318,6 +318,6 @@ func (s *Store) SaveEntriesOf(ctx context.Context, tx *pg.Tx, all []OwnedEntry) 
 
 // LockPromoting locks a date that was left to the job and removes its mark.
 func (s *Store) LockPromoting(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) error {
-	return tx.Pipeline(ctx, lockEventOf(lockEventOfDateSQL, company, date),
-		pg.Query{SQL: promotingSQL, Args: []any{company, []id.EventDate{date}, false}})
+	_, err := tx.Exec(ctx, promotingSQL, company, []id.EventDate{date}, false)
+	return err
 }

@@ -1229,6 +1229,41 @@ class DiscountCodesPage(TypedDict):
     nextCursor: NotRequired[str]
 
 
+class Calendar(TypedDict):
+    """A calendar to which programs can subscribe at a secret address."""
+
+    id: str
+    kind: CalendarKind
+    staffId: str | None
+    customerId: str | None
+    secretStart: str
+    createdAt: Timestamp
+    lastReadAt: str | None
+    url: NotRequired[str]
+
+
+CalendarKind = Literal["staff", "customer", "company"]
+"""The owner of the dates that a calendar shows."""
+
+
+class CalendarWrite(TypedDict):
+    """A calendar to create."""
+
+    kind: CalendarKind
+    staffId: NotRequired[str]
+    customerId: NotRequired[str]
+
+
+class CalendarsPage(TypedDict):
+    """A page of calendars."""
+
+    calendars: list[Calendar]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
 class DiscountCode(TypedDict):
     """A code that lowers the price of a purchase. It has either `percent`, or `amount` with `currency`."""
 
@@ -3513,6 +3548,80 @@ class Operations(Client):
         Returns one published item. `reason` is absent if the customer cannot play it.
         """
         return self._call("GET", "/customers/{}/media/{}", (customer_id, media_id), CustomerMedia)
+
+    def list_calendars(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        staffId: str | None = None,
+        customerId: str | None = None,
+    ) -> CalendarsPage:
+        """List calendars.
+
+        Requires the permission `calendars:read`.
+
+        Returns a page of the calendars, without their addresses. You can filter them by staff member or customer.
+        """
+        return self._call("GET", "/calendars", (), CalendarsPage, query={"page": page, "perPage": perPage, "cursor": cursor, "staffId": staffId, "customerId": customerId})
+
+    def iter_calendars(
+        self,
+        *,
+        staffId: str | None = None,
+        customerId: str | None = None,
+    ) -> Iterator[Calendar]:
+        """Yield the items of `list_calendars`, page by page."""
+        return by_cursor(lambda cursor: self.list_calendars(staffId=staffId, customerId=customerId, cursor=cursor, perPage=100), "calendars")
+
+    def create_calendar(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[CalendarWrite],
+    ) -> Calendar:
+        """Create a calendar.
+
+        Requires the permission `calendars:write`.
+
+        Creates a calendar and returns it with its `url`, to which calendar programs subscribe. A calendar of a staff
+        member shows their appointments and classes, one of a customer shows their bookings, and one of the company
+        shows everything. It has the dates from 30 days ago to one year ahead, at most 5,000.
+
+        Everybody who has the address can read the calendar, so treat it like a password. It is shown only here: the
+        response to a repeated `Idempotency-Key` does not have it. Delete the calendar to end the address. A company
+        can have 200 calendars (`TOO_MANY_CALENDARS`).
+        """
+        return self._call("POST", "/calendars", (), Calendar, idempotency_key=idempotency_key, body=body)
+
+    def get_calendar(
+        self,
+        calendar_id: str,
+        /,
+    ) -> Calendar:
+        """Get a calendar.
+
+        Requires the permission `calendars:read`.
+
+        Returns one calendar, without its address.
+        """
+        return self._call("GET", "/calendars/{}", (calendar_id,), Calendar)
+
+    def delete_calendar(
+        self,
+        calendar_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Deleted:
+        """Delete a calendar.
+
+        Requires the permission `calendars:write`.
+
+        Deletes the calendar. Its address stops working at once.
+        """
+        return self._call("DELETE", "/calendars/{}", (calendar_id,), Deleted, idempotency_key=idempotency_key)
 
     def list_discount_codes(
         self,

@@ -2092,6 +2092,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/calendars": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List calendars
+         * @description Requires the permission `calendars:read`.
+         *
+         *     Returns a page of the calendars, without their addresses. You can filter them by staff member or customer.
+         */
+        get: operations["listCalendars"];
+        put?: never;
+        /**
+         * Create a calendar
+         * @description Requires the permission `calendars:write`.
+         *
+         *     Creates a calendar and returns it with its `url`, to which calendar programs subscribe. A calendar of a staff
+         *     member shows their appointments and classes, one of a customer shows their bookings, and one of the company
+         *     shows everything. It has the dates from 30 days ago to one year ahead, at most 5,000.
+         *
+         *     Everybody who has the address can read the calendar, so treat it like a password. It is shown only here: the
+         *     response to a repeated `Idempotency-Key` does not have it. Delete the calendar to end the address. A company
+         *     can have 200 calendars (`TOO_MANY_CALENDARS`).
+         */
+        post: operations["createCalendar"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/calendars/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The calendar's id (`cal_…`).
+                 * @example cal_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CalendarId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a calendar
+         * @description Requires the permission `calendars:read`.
+         *
+         *     Returns one calendar, without its address.
+         */
+        get: operations["getCalendar"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a calendar
+         * @description Requires the permission `calendars:write`.
+         *
+         *     Deletes the calendar. Its address stops working at once.
+         */
+        delete: operations["deleteCalendar"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/discount-codes": {
         parameters: {
             query?: never;
@@ -5026,6 +5094,52 @@ export interface components {
             /** @description The cursor of the next page. Absent on the last page. */
             nextCursor?: string;
         };
+        /** @description A calendar to which programs can subscribe at a secret address. */
+        Calendar: {
+            /** @description The calendar's id. */
+            id: string;
+            /** @description The owner of the dates that the calendar shows. */
+            kind: components["schemas"]["CalendarKind"];
+            /** @description The staff member. `null` unless `kind` is `staff`. */
+            staffId: string | null;
+            /** @description The customer. `null` unless `kind` is `customer`. */
+            customerId: string | null;
+            /** @description The first eight characters of the secret, to recognize the address. */
+            secretStart: string;
+            /** @description When the calendar was created. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description When a program last read the calendar, to the hour, or `null`. */
+            lastReadAt: string | null;
+            /** @description The address. Only the response that creates the calendar has it. */
+            url?: string;
+        };
+        /**
+         * @description The owner of the dates that a calendar shows.
+         * @enum {string}
+         */
+        CalendarKind: "staff" | "customer" | "company";
+        /** @description A calendar to create. */
+        CalendarWrite: {
+            /** @description The owner of the dates that the calendar shows. */
+            kind: components["schemas"]["CalendarKind"];
+            /** @description The staff member (`staff_…`). Required if `kind` is `staff`. */
+            staffId?: string;
+            /** @description The customer (`cust_…`). Required if `kind` is `customer`. */
+            customerId?: string;
+        };
+        /** @description A page of calendars. */
+        CalendarsPage: {
+            /** @description The calendars of this page. */
+            calendars: components["schemas"]["Calendar"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
         /** @description A code that lowers the price of a purchase. It has either `percent`, or `amount` with `currency`. */
         DiscountCode: {
             /** @description The discount code's id. */
@@ -6112,6 +6226,11 @@ export interface components {
          * @example cp_01jb4x9m3vf6ksn8w2d7pq5r0t
          */
         CustomerPassId: string;
+        /**
+         * @description The calendar's id (`cal_…`).
+         * @example cal_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        CalendarId: string;
         /**
          * @description The discount code's id (`disc_…`).
          * @example disc_01jb4x9m3vf6ksn8w2d7pq5r0t
@@ -13108,6 +13227,246 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listCalendars: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Return only calendars of this staff member (`staff_…`). */
+                staffId?: string;
+                /** @description Return only calendars of this customer (`cust_…`). Cannot be used together with `staffId`. */
+                customerId?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of calendars */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "calendars": [
+                     *         {
+                     *           "id": "cal_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "kind": "staff",
+                     *           "staffId": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "customerId": null,
+                     *           "secretStart": "Zk3v9QxT",
+                     *           "createdAt": "2026-03-01T10:00:00Z",
+                     *           "lastReadAt": "2026-03-12T18:00:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CalendarsPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createCalendar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The calendar to create. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "staff",
+                 *       "staffId": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CalendarWrite"];
+            };
+        };
+        responses: {
+            /** @description The created calendar */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "cal_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "kind": "staff",
+                     *       "staffId": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "customerId": null,
+                     *       "secretStart": "Zk3v9QxT",
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "lastReadAt": null,
+                     *       "url": "https://www.example.com/calendar/Zk3v9QxTq1n8s5y2u0w7r4p6m3k9h1f8d2b5c7a0e4g.ics"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Calendar"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCalendar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The calendar's id (`cal_…`).
+                 * @example cal_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CalendarId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calendar */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "cal_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "kind": "staff",
+                     *       "staffId": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "customerId": null,
+                     *       "secretStart": "Zk3v9QxT",
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "lastReadAt": "2026-03-12T18:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Calendar"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteCalendar: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The calendar's id (`cal_…`).
+                 * @example cal_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CalendarId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calendar is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "cal_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "deleted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

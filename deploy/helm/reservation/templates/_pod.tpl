@@ -79,6 +79,11 @@ follow changes of their Secrets without a restart, because the whole directory i
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if eq $part "gateway-b" }}
+{{- with include "reservation.url" (dict "root" $root "face" $part) }}
+{{- $_ := set $env "INTERFACE_B_URL" . }}
+{{- end }}
+{{- end }}
 {{- with $root.Values.tracing.endpoint }}
 {{- $_ := set $env "OTEL_EXPORTER_OTLP_ENDPOINT" . }}
 {{- end }}

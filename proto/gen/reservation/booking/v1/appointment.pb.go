@@ -1106,14 +1106,12 @@ type Appointment struct {
 	Booking       *Booking           `protobuf:"bytes,12,opt,name=booking,proto3" json:"booking,omitempty"`
 	// The customer who attends.
 	Customer *CustomerReference `protobuf:"bytes,13,opt,name=customer,proto3" json:"customer,omitempty"`
-	// Increases with every change of the date: of its start, duration, status, staff or rooms.
-	Sequence int32 `protobuf:"varint,14,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The version of the transaction, which every change of the booking or its slot increases.
-	Version   int64                  `protobuf:"varint,15,opt,name=version,proto3" json:"version,omitempty"`
-	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	Version   int64                  `protobuf:"varint,14,opt,name=version,proto3" json:"version,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// When a held slot is released; unset otherwise.
-	HeldUntil     *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=held_until,json=heldUntil,proto3" json:"held_until,omitempty"`
+	HeldUntil     *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=held_until,json=heldUntil,proto3" json:"held_until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1237,13 +1235,6 @@ func (x *Appointment) GetCustomer() *CustomerReference {
 		return x.Customer
 	}
 	return nil
-}
-
-func (x *Appointment) GetSequence() int32 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
 }
 
 func (x *Appointment) GetVersion() int64 {
@@ -2261,7 +2252,7 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	"\x11_expected_version\"z\n" +
 	"\x17MoveAppointmentResponse\x12E\n" +
 	"\vappointment\x18\x01 \x01(\v2#.reservation.booking.v1.AppointmentR\vappointment\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\"\xfc\x06\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"\xe0\x06\n" +
 	"\vAppointment\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
 	"\x13appointment_type_id\x18\x02 \x01(\tR\x11appointmentTypeId\x12\x14\n" +
@@ -2276,15 +2267,14 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	" \x01(\tR\rtransactionId\x12G\n" +
 	"\tpurchaser\x18\v \x01(\v2).reservation.booking.v1.CustomerReferenceR\tpurchaser\x129\n" +
 	"\abooking\x18\f \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12E\n" +
-	"\bcustomer\x18\r \x01(\v2).reservation.booking.v1.CustomerReferenceR\bcustomer\x12\x1a\n" +
-	"\bsequence\x18\x0e \x01(\x05R\bsequence\x12\x18\n" +
-	"\aversion\x18\x0f \x01(\x03R\aversion\x129\n" +
+	"\bcustomer\x18\r \x01(\v2).reservation.booking.v1.CustomerReferenceR\bcustomer\x12\x18\n" +
+	"\aversion\x18\x0e \x01(\x03R\aversion\x129\n" +
 	"\n" +
-	"created_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"created_at\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
-	"updated_at\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x129\n" +
+	"updated_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x129\n" +
 	"\n" +
-	"held_until\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\theldUntil\"Z\n" +
+	"held_until\x18\x11 \x01(\v2\x1a.google.protobuf.TimestampR\theldUntil\"Z\n" +
 	"\x15GetAppointmentRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12(\n" +
 	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +

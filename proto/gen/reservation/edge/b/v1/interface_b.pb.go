@@ -2412,7 +2412,7 @@ var File_reservation_edge_b_v1_interface_b_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a!reservation/edge/b/v1/media.proto\x1a reservation/edge/b/v1/plan.proto\x1a(reservation/edge/b/v1/registration.proto\x1a#reservation/edge/b/v1/request.proto\x1a(reservation/edge/b/v1/subscription.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
+	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a$reservation/edge/b/v1/calendar.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a!reservation/edge/b/v1/media.proto\x1a reservation/edge/b/v1/plan.proto\x1a(reservation/edge/b/v1/registration.proto\x1a#reservation/edge/b/v1/request.proto\x1a(reservation/edge/b/v1/subscription.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
 	"\fTokenRequest\x12%\n" +
 	"\aapi_key\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x06apiKey\x88\x01\x01\x12,\n" +
 	"\n" +
@@ -2662,7 +2662,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xd3f\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\x83j\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -2714,7 +2714,11 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x12ListCustomerPasses\x120.reservation.edge.b.v1.ListCustomerPassesRequest\x1a1.reservation.edge.b.v1.ListCustomerPassesResponse\x12p\n" +
 	"\x0fGetCustomerPass\x12-.reservation.edge.b.v1.GetCustomerPassRequest\x1a..reservation.edge.b.v1.GetCustomerPassResponse\x12y\n" +
 	"\x12CreateCustomerPass\x120.reservation.edge.b.v1.CreateCustomerPassRequest\x1a1.reservation.edge.b.v1.CreateCustomerPassResponse\x12y\n" +
-	"\x12UpdateCustomerPass\x120.reservation.edge.b.v1.UpdateCustomerPassRequest\x1a1.reservation.edge.b.v1.UpdateCustomerPassResponse\x12v\n" +
+	"\x12UpdateCustomerPass\x120.reservation.edge.b.v1.UpdateCustomerPassRequest\x1a1.reservation.edge.b.v1.UpdateCustomerPassResponse\x12j\n" +
+	"\rListCalendars\x12+.reservation.edge.b.v1.ListCalendarsRequest\x1a,.reservation.edge.b.v1.ListCalendarsResponse\x12d\n" +
+	"\vGetCalendar\x12).reservation.edge.b.v1.GetCalendarRequest\x1a*.reservation.edge.b.v1.GetCalendarResponse\x12m\n" +
+	"\x0eCreateCalendar\x12,.reservation.edge.b.v1.CreateCalendarRequest\x1a-.reservation.edge.b.v1.CreateCalendarResponse\x12m\n" +
+	"\x0eDeleteCalendar\x12,.reservation.edge.b.v1.DeleteCalendarRequest\x1a-.reservation.edge.b.v1.DeleteCalendarResponse\x12v\n" +
 	"\x11ListDiscountCodes\x12/.reservation.edge.b.v1.ListDiscountCodesRequest\x1a0.reservation.edge.b.v1.ListDiscountCodesResponse\x12p\n" +
 	"\x0fGetDiscountCode\x12-.reservation.edge.b.v1.GetDiscountCodeRequest\x1a..reservation.edge.b.v1.GetDiscountCodeResponse\x12y\n" +
 	"\x12CreateDiscountCode\x120.reservation.edge.b.v1.CreateDiscountCodeRequest\x1a1.reservation.edge.b.v1.CreateDiscountCodeResponse\x12y\n" +
@@ -2874,174 +2878,182 @@ var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
 	(*GetWaitlistEntryRequest)(nil),                 // 68: reservation.edge.b.v1.GetWaitlistEntryRequest
 	(*AcceptOfferRequest)(nil),                      // 69: reservation.edge.b.v1.AcceptOfferRequest
 	(*DeleteWaitlistEntryRequest)(nil),              // 70: reservation.edge.b.v1.DeleteWaitlistEntryRequest
-	(*ListDiscountCodesRequest)(nil),                // 71: reservation.edge.b.v1.ListDiscountCodesRequest
-	(*GetDiscountCodeRequest)(nil),                  // 72: reservation.edge.b.v1.GetDiscountCodeRequest
-	(*CreateDiscountCodeRequest)(nil),               // 73: reservation.edge.b.v1.CreateDiscountCodeRequest
-	(*UpdateDiscountCodeRequest)(nil),               // 74: reservation.edge.b.v1.UpdateDiscountCodeRequest
-	(*ListLedgerRequest)(nil),                       // 75: reservation.edge.b.v1.ListLedgerRequest
-	(*ListWebhookEndpointsRequest)(nil),             // 76: reservation.edge.b.v1.ListWebhookEndpointsRequest
-	(*GetWebhookEndpointRequest)(nil),               // 77: reservation.edge.b.v1.GetWebhookEndpointRequest
-	(*CreateWebhookEndpointRequest)(nil),            // 78: reservation.edge.b.v1.CreateWebhookEndpointRequest
-	(*UpdateWebhookEndpointRequest)(nil),            // 79: reservation.edge.b.v1.UpdateWebhookEndpointRequest
-	(*DeleteWebhookEndpointRequest)(nil),            // 80: reservation.edge.b.v1.DeleteWebhookEndpointRequest
-	(*GetWebhookSecretRequest)(nil),                 // 81: reservation.edge.b.v1.GetWebhookSecretRequest
-	(*RotateWebhookSecretRequest)(nil),              // 82: reservation.edge.b.v1.RotateWebhookSecretRequest
-	(*SendWebhookTestRequest)(nil),                  // 83: reservation.edge.b.v1.SendWebhookTestRequest
-	(*ListWebhookDeliveriesRequest)(nil),            // 84: reservation.edge.b.v1.ListWebhookDeliveriesRequest
-	(*GetWebhookDeliveryRequest)(nil),               // 85: reservation.edge.b.v1.GetWebhookDeliveryRequest
-	(*ReplayWebhookDeliveryRequest)(nil),            // 86: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
-	(*ReplayWebhookDeliveriesRequest)(nil),          // 87: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
-	(*ListWebhookMessagesRequest)(nil),              // 88: reservation.edge.b.v1.ListWebhookMessagesRequest
-	(*ListRequestsRequest)(nil),                     // 89: reservation.edge.b.v1.ListRequestsRequest
-	(*GetRequestRequest)(nil),                       // 90: reservation.edge.b.v1.GetRequestRequest
-	(*ListPlansRequest)(nil),                        // 91: reservation.edge.b.v1.ListPlansRequest
-	(*GetPlanRequest)(nil),                          // 92: reservation.edge.b.v1.GetPlanRequest
-	(*CreatePlanRequest)(nil),                       // 93: reservation.edge.b.v1.CreatePlanRequest
-	(*UpdatePlanRequest)(nil),                       // 94: reservation.edge.b.v1.UpdatePlanRequest
-	(*ListSubscriptionsRequest)(nil),                // 95: reservation.edge.b.v1.ListSubscriptionsRequest
-	(*GetSubscriptionRequest)(nil),                  // 96: reservation.edge.b.v1.GetSubscriptionRequest
-	(*CreateSubscriptionRequest)(nil),               // 97: reservation.edge.b.v1.CreateSubscriptionRequest
-	(*ListSubscriptionPeriodsRequest)(nil),          // 98: reservation.edge.b.v1.ListSubscriptionPeriodsRequest
-	(*ListAccountEntriesRequest)(nil),               // 99: reservation.edge.b.v1.ListAccountEntriesRequest
-	(*PauseSubscriptionRequest)(nil),                // 100: reservation.edge.b.v1.PauseSubscriptionRequest
-	(*ResumeSubscriptionRequest)(nil),               // 101: reservation.edge.b.v1.ResumeSubscriptionRequest
-	(*PreviewPlanChangeRequest)(nil),                // 102: reservation.edge.b.v1.PreviewPlanChangeRequest
-	(*ChangePlanRequest)(nil),                       // 103: reservation.edge.b.v1.ChangePlanRequest
-	(*WithdrawPlanChangeRequest)(nil),               // 104: reservation.edge.b.v1.WithdrawPlanChangeRequest
-	(*PreviewSubscriptionCancellationRequest)(nil),  // 105: reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
-	(*CancelSubscriptionRequest)(nil),               // 106: reservation.edge.b.v1.CancelSubscriptionRequest
-	(*WithdrawCancellationRequest)(nil),             // 107: reservation.edge.b.v1.WithdrawCancellationRequest
-	(*RecordPaymentRequest)(nil),                    // 108: reservation.edge.b.v1.RecordPaymentRequest
-	(*RecordPaymentFailureRequest)(nil),             // 109: reservation.edge.b.v1.RecordPaymentFailureRequest
-	(*WaivePaymentRequest)(nil),                     // 110: reservation.edge.b.v1.WaivePaymentRequest
-	(*RecordRefundRequest)(nil),                     // 111: reservation.edge.b.v1.RecordRefundRequest
-	(*GetSubscriptionSettingsRequest)(nil),          // 112: reservation.edge.b.v1.GetSubscriptionSettingsRequest
-	(*UpdateSubscriptionSettingsRequest)(nil),       // 113: reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
-	(*ListMediaRequest)(nil),                        // 114: reservation.edge.b.v1.ListMediaRequest
-	(*GetMediaItemRequest)(nil),                     // 115: reservation.edge.b.v1.GetMediaItemRequest
-	(*CreateMediaItemRequest)(nil),                  // 116: reservation.edge.b.v1.CreateMediaItemRequest
-	(*UpdateMediaItemRequest)(nil),                  // 117: reservation.edge.b.v1.UpdateMediaItemRequest
-	(*DeleteMediaItemRequest)(nil),                  // 118: reservation.edge.b.v1.DeleteMediaItemRequest
-	(*CreateUploadRequest)(nil),                     // 119: reservation.edge.b.v1.CreateUploadRequest
-	(*GetUploadRequest)(nil),                        // 120: reservation.edge.b.v1.GetUploadRequest
-	(*CompleteUploadRequest)(nil),                   // 121: reservation.edge.b.v1.CompleteUploadRequest
-	(*CancelUploadRequest)(nil),                     // 122: reservation.edge.b.v1.CancelUploadRequest
-	(*CreatePlaybackLinkRequest)(nil),               // 123: reservation.edge.b.v1.CreatePlaybackLinkRequest
-	(*RecordProgressRequest)(nil),                   // 124: reservation.edge.b.v1.RecordProgressRequest
-	(*ListMediaCollectionsRequest)(nil),             // 125: reservation.edge.b.v1.ListMediaCollectionsRequest
-	(*GetMediaCollectionRequest)(nil),               // 126: reservation.edge.b.v1.GetMediaCollectionRequest
-	(*CreateMediaCollectionRequest)(nil),            // 127: reservation.edge.b.v1.CreateMediaCollectionRequest
-	(*UpdateMediaCollectionRequest)(nil),            // 128: reservation.edge.b.v1.UpdateMediaCollectionRequest
-	(*DeleteMediaCollectionRequest)(nil),            // 129: reservation.edge.b.v1.DeleteMediaCollectionRequest
-	(*ListMediaEntitlementsRequest)(nil),            // 130: reservation.edge.b.v1.ListMediaEntitlementsRequest
-	(*GetMediaEntitlementRequest)(nil),              // 131: reservation.edge.b.v1.GetMediaEntitlementRequest
-	(*CreateMediaEntitlementRequest)(nil),           // 132: reservation.edge.b.v1.CreateMediaEntitlementRequest
-	(*DeleteMediaEntitlementRequest)(nil),           // 133: reservation.edge.b.v1.DeleteMediaEntitlementRequest
-	(*ListCustomerMediaRequest)(nil),                // 134: reservation.edge.b.v1.ListCustomerMediaRequest
-	(*GetCustomerMediaRequest)(nil),                 // 135: reservation.edge.b.v1.GetCustomerMediaRequest
-	(*GetTestClockRequest)(nil),                     // 136: reservation.edge.b.v1.GetTestClockRequest
-	(*AdvanceTestClockRequest)(nil),                 // 137: reservation.edge.b.v1.AdvanceTestClockRequest
-	(*ResetTestDataRequest)(nil),                    // 138: reservation.edge.b.v1.ResetTestDataRequest
-	(*ListEventsResponse)(nil),                      // 139: reservation.edge.b.v1.ListEventsResponse
-	(*GetEventResponse)(nil),                        // 140: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventResponse)(nil),                     // 141: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventResponse)(nil),                     // 142: reservation.edge.b.v1.UpdateEventResponse
-	(*DeleteEventResponse)(nil),                     // 143: reservation.edge.b.v1.DeleteEventResponse
-	(*ListRegistrationsResponse)(nil),               // 144: reservation.edge.b.v1.ListRegistrationsResponse
-	(*CreateRegistrationResponse)(nil),              // 145: reservation.edge.b.v1.CreateRegistrationResponse
-	(*GetRegistrationResponse)(nil),                 // 146: reservation.edge.b.v1.GetRegistrationResponse
-	(*DeleteRegistrationResponse)(nil),              // 147: reservation.edge.b.v1.DeleteRegistrationResponse
-	(*AddEventDateResponse)(nil),                    // 148: reservation.edge.b.v1.AddEventDateResponse
-	(*ListEventDatesResponse)(nil),                  // 149: reservation.edge.b.v1.ListEventDatesResponse
-	(*GetEventDateResponse)(nil),                    // 150: reservation.edge.b.v1.GetEventDateResponse
-	(*UpdateEventDateResponse)(nil),                 // 151: reservation.edge.b.v1.UpdateEventDateResponse
-	(*CancelEventDateResponse)(nil),                 // 152: reservation.edge.b.v1.CancelEventDateResponse
-	(*JoinWaitlistResponse)(nil),                    // 153: reservation.edge.b.v1.JoinWaitlistResponse
-	(*ListAllRegistrationsResponse)(nil),            // 154: reservation.edge.b.v1.ListAllRegistrationsResponse
-	(*GetAnyRegistrationResponse)(nil),              // 155: reservation.edge.b.v1.GetAnyRegistrationResponse
-	(*CancelRegistrationResponse)(nil),              // 156: reservation.edge.b.v1.CancelRegistrationResponse
-	(*PreviewCancellationResponse)(nil),             // 157: reservation.edge.b.v1.PreviewCancellationResponse
-	(*RefundRegistrationResponse)(nil),              // 158: reservation.edge.b.v1.RefundRegistrationResponse
-	(*RecordAttendanceResponse)(nil),                // 159: reservation.edge.b.v1.RecordAttendanceResponse
-	(*ListTransactionsResponse)(nil),                // 160: reservation.edge.b.v1.ListTransactionsResponse
-	(*CreateTransactionResponse)(nil),               // 161: reservation.edge.b.v1.CreateTransactionResponse
-	(*GetTransactionResponse)(nil),                  // 162: reservation.edge.b.v1.GetTransactionResponse
-	(*CreateHoldResponse)(nil),                      // 163: reservation.edge.b.v1.CreateHoldResponse
-	(*GetHoldResponse)(nil),                         // 164: reservation.edge.b.v1.GetHoldResponse
-	(*ConfirmHoldResponse)(nil),                     // 165: reservation.edge.b.v1.ConfirmHoldResponse
-	(*DeleteHoldResponse)(nil),                      // 166: reservation.edge.b.v1.DeleteHoldResponse
-	(*ListWaitlistEntriesResponse)(nil),             // 167: reservation.edge.b.v1.ListWaitlistEntriesResponse
-	(*GetWaitlistEntryResponse)(nil),                // 168: reservation.edge.b.v1.GetWaitlistEntryResponse
-	(*AcceptOfferResponse)(nil),                     // 169: reservation.edge.b.v1.AcceptOfferResponse
-	(*DeleteWaitlistEntryResponse)(nil),             // 170: reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	(*ListDiscountCodesResponse)(nil),               // 171: reservation.edge.b.v1.ListDiscountCodesResponse
-	(*GetDiscountCodeResponse)(nil),                 // 172: reservation.edge.b.v1.GetDiscountCodeResponse
-	(*CreateDiscountCodeResponse)(nil),              // 173: reservation.edge.b.v1.CreateDiscountCodeResponse
-	(*UpdateDiscountCodeResponse)(nil),              // 174: reservation.edge.b.v1.UpdateDiscountCodeResponse
-	(*ListLedgerResponse)(nil),                      // 175: reservation.edge.b.v1.ListLedgerResponse
-	(*ListWebhookEndpointsResponse)(nil),            // 176: reservation.edge.b.v1.ListWebhookEndpointsResponse
-	(*GetWebhookEndpointResponse)(nil),              // 177: reservation.edge.b.v1.GetWebhookEndpointResponse
-	(*CreateWebhookEndpointResponse)(nil),           // 178: reservation.edge.b.v1.CreateWebhookEndpointResponse
-	(*UpdateWebhookEndpointResponse)(nil),           // 179: reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	(*DeleteWebhookEndpointResponse)(nil),           // 180: reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	(*GetWebhookSecretResponse)(nil),                // 181: reservation.edge.b.v1.GetWebhookSecretResponse
-	(*RotateWebhookSecretResponse)(nil),             // 182: reservation.edge.b.v1.RotateWebhookSecretResponse
-	(*SendWebhookTestResponse)(nil),                 // 183: reservation.edge.b.v1.SendWebhookTestResponse
-	(*ListWebhookDeliveriesResponse)(nil),           // 184: reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	(*GetWebhookDeliveryResponse)(nil),              // 185: reservation.edge.b.v1.GetWebhookDeliveryResponse
-	(*ReplayWebhookDeliveryResponse)(nil),           // 186: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	(*ReplayWebhookDeliveriesResponse)(nil),         // 187: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	(*ListWebhookMessagesResponse)(nil),             // 188: reservation.edge.b.v1.ListWebhookMessagesResponse
-	(*ListRequestsResponse)(nil),                    // 189: reservation.edge.b.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),                      // 190: reservation.edge.b.v1.GetRequestResponse
-	(*ListPlansResponse)(nil),                       // 191: reservation.edge.b.v1.ListPlansResponse
-	(*GetPlanResponse)(nil),                         // 192: reservation.edge.b.v1.GetPlanResponse
-	(*CreatePlanResponse)(nil),                      // 193: reservation.edge.b.v1.CreatePlanResponse
-	(*UpdatePlanResponse)(nil),                      // 194: reservation.edge.b.v1.UpdatePlanResponse
-	(*ListSubscriptionsResponse)(nil),               // 195: reservation.edge.b.v1.ListSubscriptionsResponse
-	(*GetSubscriptionResponse)(nil),                 // 196: reservation.edge.b.v1.GetSubscriptionResponse
-	(*CreateSubscriptionResponse)(nil),              // 197: reservation.edge.b.v1.CreateSubscriptionResponse
-	(*ListSubscriptionPeriodsResponse)(nil),         // 198: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	(*ListAccountEntriesResponse)(nil),              // 199: reservation.edge.b.v1.ListAccountEntriesResponse
-	(*PauseSubscriptionResponse)(nil),               // 200: reservation.edge.b.v1.PauseSubscriptionResponse
-	(*ResumeSubscriptionResponse)(nil),              // 201: reservation.edge.b.v1.ResumeSubscriptionResponse
-	(*PreviewPlanChangeResponse)(nil),               // 202: reservation.edge.b.v1.PreviewPlanChangeResponse
-	(*ChangePlanResponse)(nil),                      // 203: reservation.edge.b.v1.ChangePlanResponse
-	(*WithdrawPlanChangeResponse)(nil),              // 204: reservation.edge.b.v1.WithdrawPlanChangeResponse
-	(*PreviewSubscriptionCancellationResponse)(nil), // 205: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	(*CancelSubscriptionResponse)(nil),              // 206: reservation.edge.b.v1.CancelSubscriptionResponse
-	(*WithdrawCancellationResponse)(nil),            // 207: reservation.edge.b.v1.WithdrawCancellationResponse
-	(*RecordPaymentResponse)(nil),                   // 208: reservation.edge.b.v1.RecordPaymentResponse
-	(*RecordPaymentFailureResponse)(nil),            // 209: reservation.edge.b.v1.RecordPaymentFailureResponse
-	(*WaivePaymentResponse)(nil),                    // 210: reservation.edge.b.v1.WaivePaymentResponse
-	(*RecordRefundResponse)(nil),                    // 211: reservation.edge.b.v1.RecordRefundResponse
-	(*GetSubscriptionSettingsResponse)(nil),         // 212: reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	(*UpdateSubscriptionSettingsResponse)(nil),      // 213: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	(*ListMediaResponse)(nil),                       // 214: reservation.edge.b.v1.ListMediaResponse
-	(*GetMediaItemResponse)(nil),                    // 215: reservation.edge.b.v1.GetMediaItemResponse
-	(*CreateMediaItemResponse)(nil),                 // 216: reservation.edge.b.v1.CreateMediaItemResponse
-	(*UpdateMediaItemResponse)(nil),                 // 217: reservation.edge.b.v1.UpdateMediaItemResponse
-	(*DeleteMediaItemResponse)(nil),                 // 218: reservation.edge.b.v1.DeleteMediaItemResponse
-	(*CreateUploadResponse)(nil),                    // 219: reservation.edge.b.v1.CreateUploadResponse
-	(*GetUploadResponse)(nil),                       // 220: reservation.edge.b.v1.GetUploadResponse
-	(*CompleteUploadResponse)(nil),                  // 221: reservation.edge.b.v1.CompleteUploadResponse
-	(*CancelUploadResponse)(nil),                    // 222: reservation.edge.b.v1.CancelUploadResponse
-	(*CreatePlaybackLinkResponse)(nil),              // 223: reservation.edge.b.v1.CreatePlaybackLinkResponse
-	(*RecordProgressResponse)(nil),                  // 224: reservation.edge.b.v1.RecordProgressResponse
-	(*ListMediaCollectionsResponse)(nil),            // 225: reservation.edge.b.v1.ListMediaCollectionsResponse
-	(*GetMediaCollectionResponse)(nil),              // 226: reservation.edge.b.v1.GetMediaCollectionResponse
-	(*CreateMediaCollectionResponse)(nil),           // 227: reservation.edge.b.v1.CreateMediaCollectionResponse
-	(*UpdateMediaCollectionResponse)(nil),           // 228: reservation.edge.b.v1.UpdateMediaCollectionResponse
-	(*DeleteMediaCollectionResponse)(nil),           // 229: reservation.edge.b.v1.DeleteMediaCollectionResponse
-	(*ListMediaEntitlementsResponse)(nil),           // 230: reservation.edge.b.v1.ListMediaEntitlementsResponse
-	(*GetMediaEntitlementResponse)(nil),             // 231: reservation.edge.b.v1.GetMediaEntitlementResponse
-	(*CreateMediaEntitlementResponse)(nil),          // 232: reservation.edge.b.v1.CreateMediaEntitlementResponse
-	(*DeleteMediaEntitlementResponse)(nil),          // 233: reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	(*ListCustomerMediaResponse)(nil),               // 234: reservation.edge.b.v1.ListCustomerMediaResponse
-	(*GetCustomerMediaResponse)(nil),                // 235: reservation.edge.b.v1.GetCustomerMediaResponse
-	(*GetTestClockResponse)(nil),                    // 236: reservation.edge.b.v1.GetTestClockResponse
-	(*AdvanceTestClockResponse)(nil),                // 237: reservation.edge.b.v1.AdvanceTestClockResponse
-	(*ResetTestDataResponse)(nil),                   // 238: reservation.edge.b.v1.ResetTestDataResponse
+	(*ListCalendarsRequest)(nil),                    // 71: reservation.edge.b.v1.ListCalendarsRequest
+	(*GetCalendarRequest)(nil),                      // 72: reservation.edge.b.v1.GetCalendarRequest
+	(*CreateCalendarRequest)(nil),                   // 73: reservation.edge.b.v1.CreateCalendarRequest
+	(*DeleteCalendarRequest)(nil),                   // 74: reservation.edge.b.v1.DeleteCalendarRequest
+	(*ListDiscountCodesRequest)(nil),                // 75: reservation.edge.b.v1.ListDiscountCodesRequest
+	(*GetDiscountCodeRequest)(nil),                  // 76: reservation.edge.b.v1.GetDiscountCodeRequest
+	(*CreateDiscountCodeRequest)(nil),               // 77: reservation.edge.b.v1.CreateDiscountCodeRequest
+	(*UpdateDiscountCodeRequest)(nil),               // 78: reservation.edge.b.v1.UpdateDiscountCodeRequest
+	(*ListLedgerRequest)(nil),                       // 79: reservation.edge.b.v1.ListLedgerRequest
+	(*ListWebhookEndpointsRequest)(nil),             // 80: reservation.edge.b.v1.ListWebhookEndpointsRequest
+	(*GetWebhookEndpointRequest)(nil),               // 81: reservation.edge.b.v1.GetWebhookEndpointRequest
+	(*CreateWebhookEndpointRequest)(nil),            // 82: reservation.edge.b.v1.CreateWebhookEndpointRequest
+	(*UpdateWebhookEndpointRequest)(nil),            // 83: reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	(*DeleteWebhookEndpointRequest)(nil),            // 84: reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	(*GetWebhookSecretRequest)(nil),                 // 85: reservation.edge.b.v1.GetWebhookSecretRequest
+	(*RotateWebhookSecretRequest)(nil),              // 86: reservation.edge.b.v1.RotateWebhookSecretRequest
+	(*SendWebhookTestRequest)(nil),                  // 87: reservation.edge.b.v1.SendWebhookTestRequest
+	(*ListWebhookDeliveriesRequest)(nil),            // 88: reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	(*GetWebhookDeliveryRequest)(nil),               // 89: reservation.edge.b.v1.GetWebhookDeliveryRequest
+	(*ReplayWebhookDeliveryRequest)(nil),            // 90: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	(*ReplayWebhookDeliveriesRequest)(nil),          // 91: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	(*ListWebhookMessagesRequest)(nil),              // 92: reservation.edge.b.v1.ListWebhookMessagesRequest
+	(*ListRequestsRequest)(nil),                     // 93: reservation.edge.b.v1.ListRequestsRequest
+	(*GetRequestRequest)(nil),                       // 94: reservation.edge.b.v1.GetRequestRequest
+	(*ListPlansRequest)(nil),                        // 95: reservation.edge.b.v1.ListPlansRequest
+	(*GetPlanRequest)(nil),                          // 96: reservation.edge.b.v1.GetPlanRequest
+	(*CreatePlanRequest)(nil),                       // 97: reservation.edge.b.v1.CreatePlanRequest
+	(*UpdatePlanRequest)(nil),                       // 98: reservation.edge.b.v1.UpdatePlanRequest
+	(*ListSubscriptionsRequest)(nil),                // 99: reservation.edge.b.v1.ListSubscriptionsRequest
+	(*GetSubscriptionRequest)(nil),                  // 100: reservation.edge.b.v1.GetSubscriptionRequest
+	(*CreateSubscriptionRequest)(nil),               // 101: reservation.edge.b.v1.CreateSubscriptionRequest
+	(*ListSubscriptionPeriodsRequest)(nil),          // 102: reservation.edge.b.v1.ListSubscriptionPeriodsRequest
+	(*ListAccountEntriesRequest)(nil),               // 103: reservation.edge.b.v1.ListAccountEntriesRequest
+	(*PauseSubscriptionRequest)(nil),                // 104: reservation.edge.b.v1.PauseSubscriptionRequest
+	(*ResumeSubscriptionRequest)(nil),               // 105: reservation.edge.b.v1.ResumeSubscriptionRequest
+	(*PreviewPlanChangeRequest)(nil),                // 106: reservation.edge.b.v1.PreviewPlanChangeRequest
+	(*ChangePlanRequest)(nil),                       // 107: reservation.edge.b.v1.ChangePlanRequest
+	(*WithdrawPlanChangeRequest)(nil),               // 108: reservation.edge.b.v1.WithdrawPlanChangeRequest
+	(*PreviewSubscriptionCancellationRequest)(nil),  // 109: reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
+	(*CancelSubscriptionRequest)(nil),               // 110: reservation.edge.b.v1.CancelSubscriptionRequest
+	(*WithdrawCancellationRequest)(nil),             // 111: reservation.edge.b.v1.WithdrawCancellationRequest
+	(*RecordPaymentRequest)(nil),                    // 112: reservation.edge.b.v1.RecordPaymentRequest
+	(*RecordPaymentFailureRequest)(nil),             // 113: reservation.edge.b.v1.RecordPaymentFailureRequest
+	(*WaivePaymentRequest)(nil),                     // 114: reservation.edge.b.v1.WaivePaymentRequest
+	(*RecordRefundRequest)(nil),                     // 115: reservation.edge.b.v1.RecordRefundRequest
+	(*GetSubscriptionSettingsRequest)(nil),          // 116: reservation.edge.b.v1.GetSubscriptionSettingsRequest
+	(*UpdateSubscriptionSettingsRequest)(nil),       // 117: reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
+	(*ListMediaRequest)(nil),                        // 118: reservation.edge.b.v1.ListMediaRequest
+	(*GetMediaItemRequest)(nil),                     // 119: reservation.edge.b.v1.GetMediaItemRequest
+	(*CreateMediaItemRequest)(nil),                  // 120: reservation.edge.b.v1.CreateMediaItemRequest
+	(*UpdateMediaItemRequest)(nil),                  // 121: reservation.edge.b.v1.UpdateMediaItemRequest
+	(*DeleteMediaItemRequest)(nil),                  // 122: reservation.edge.b.v1.DeleteMediaItemRequest
+	(*CreateUploadRequest)(nil),                     // 123: reservation.edge.b.v1.CreateUploadRequest
+	(*GetUploadRequest)(nil),                        // 124: reservation.edge.b.v1.GetUploadRequest
+	(*CompleteUploadRequest)(nil),                   // 125: reservation.edge.b.v1.CompleteUploadRequest
+	(*CancelUploadRequest)(nil),                     // 126: reservation.edge.b.v1.CancelUploadRequest
+	(*CreatePlaybackLinkRequest)(nil),               // 127: reservation.edge.b.v1.CreatePlaybackLinkRequest
+	(*RecordProgressRequest)(nil),                   // 128: reservation.edge.b.v1.RecordProgressRequest
+	(*ListMediaCollectionsRequest)(nil),             // 129: reservation.edge.b.v1.ListMediaCollectionsRequest
+	(*GetMediaCollectionRequest)(nil),               // 130: reservation.edge.b.v1.GetMediaCollectionRequest
+	(*CreateMediaCollectionRequest)(nil),            // 131: reservation.edge.b.v1.CreateMediaCollectionRequest
+	(*UpdateMediaCollectionRequest)(nil),            // 132: reservation.edge.b.v1.UpdateMediaCollectionRequest
+	(*DeleteMediaCollectionRequest)(nil),            // 133: reservation.edge.b.v1.DeleteMediaCollectionRequest
+	(*ListMediaEntitlementsRequest)(nil),            // 134: reservation.edge.b.v1.ListMediaEntitlementsRequest
+	(*GetMediaEntitlementRequest)(nil),              // 135: reservation.edge.b.v1.GetMediaEntitlementRequest
+	(*CreateMediaEntitlementRequest)(nil),           // 136: reservation.edge.b.v1.CreateMediaEntitlementRequest
+	(*DeleteMediaEntitlementRequest)(nil),           // 137: reservation.edge.b.v1.DeleteMediaEntitlementRequest
+	(*ListCustomerMediaRequest)(nil),                // 138: reservation.edge.b.v1.ListCustomerMediaRequest
+	(*GetCustomerMediaRequest)(nil),                 // 139: reservation.edge.b.v1.GetCustomerMediaRequest
+	(*GetTestClockRequest)(nil),                     // 140: reservation.edge.b.v1.GetTestClockRequest
+	(*AdvanceTestClockRequest)(nil),                 // 141: reservation.edge.b.v1.AdvanceTestClockRequest
+	(*ResetTestDataRequest)(nil),                    // 142: reservation.edge.b.v1.ResetTestDataRequest
+	(*ListEventsResponse)(nil),                      // 143: reservation.edge.b.v1.ListEventsResponse
+	(*GetEventResponse)(nil),                        // 144: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventResponse)(nil),                     // 145: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventResponse)(nil),                     // 146: reservation.edge.b.v1.UpdateEventResponse
+	(*DeleteEventResponse)(nil),                     // 147: reservation.edge.b.v1.DeleteEventResponse
+	(*ListRegistrationsResponse)(nil),               // 148: reservation.edge.b.v1.ListRegistrationsResponse
+	(*CreateRegistrationResponse)(nil),              // 149: reservation.edge.b.v1.CreateRegistrationResponse
+	(*GetRegistrationResponse)(nil),                 // 150: reservation.edge.b.v1.GetRegistrationResponse
+	(*DeleteRegistrationResponse)(nil),              // 151: reservation.edge.b.v1.DeleteRegistrationResponse
+	(*AddEventDateResponse)(nil),                    // 152: reservation.edge.b.v1.AddEventDateResponse
+	(*ListEventDatesResponse)(nil),                  // 153: reservation.edge.b.v1.ListEventDatesResponse
+	(*GetEventDateResponse)(nil),                    // 154: reservation.edge.b.v1.GetEventDateResponse
+	(*UpdateEventDateResponse)(nil),                 // 155: reservation.edge.b.v1.UpdateEventDateResponse
+	(*CancelEventDateResponse)(nil),                 // 156: reservation.edge.b.v1.CancelEventDateResponse
+	(*JoinWaitlistResponse)(nil),                    // 157: reservation.edge.b.v1.JoinWaitlistResponse
+	(*ListAllRegistrationsResponse)(nil),            // 158: reservation.edge.b.v1.ListAllRegistrationsResponse
+	(*GetAnyRegistrationResponse)(nil),              // 159: reservation.edge.b.v1.GetAnyRegistrationResponse
+	(*CancelRegistrationResponse)(nil),              // 160: reservation.edge.b.v1.CancelRegistrationResponse
+	(*PreviewCancellationResponse)(nil),             // 161: reservation.edge.b.v1.PreviewCancellationResponse
+	(*RefundRegistrationResponse)(nil),              // 162: reservation.edge.b.v1.RefundRegistrationResponse
+	(*RecordAttendanceResponse)(nil),                // 163: reservation.edge.b.v1.RecordAttendanceResponse
+	(*ListTransactionsResponse)(nil),                // 164: reservation.edge.b.v1.ListTransactionsResponse
+	(*CreateTransactionResponse)(nil),               // 165: reservation.edge.b.v1.CreateTransactionResponse
+	(*GetTransactionResponse)(nil),                  // 166: reservation.edge.b.v1.GetTransactionResponse
+	(*CreateHoldResponse)(nil),                      // 167: reservation.edge.b.v1.CreateHoldResponse
+	(*GetHoldResponse)(nil),                         // 168: reservation.edge.b.v1.GetHoldResponse
+	(*ConfirmHoldResponse)(nil),                     // 169: reservation.edge.b.v1.ConfirmHoldResponse
+	(*DeleteHoldResponse)(nil),                      // 170: reservation.edge.b.v1.DeleteHoldResponse
+	(*ListWaitlistEntriesResponse)(nil),             // 171: reservation.edge.b.v1.ListWaitlistEntriesResponse
+	(*GetWaitlistEntryResponse)(nil),                // 172: reservation.edge.b.v1.GetWaitlistEntryResponse
+	(*AcceptOfferResponse)(nil),                     // 173: reservation.edge.b.v1.AcceptOfferResponse
+	(*DeleteWaitlistEntryResponse)(nil),             // 174: reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	(*ListCalendarsResponse)(nil),                   // 175: reservation.edge.b.v1.ListCalendarsResponse
+	(*GetCalendarResponse)(nil),                     // 176: reservation.edge.b.v1.GetCalendarResponse
+	(*CreateCalendarResponse)(nil),                  // 177: reservation.edge.b.v1.CreateCalendarResponse
+	(*DeleteCalendarResponse)(nil),                  // 178: reservation.edge.b.v1.DeleteCalendarResponse
+	(*ListDiscountCodesResponse)(nil),               // 179: reservation.edge.b.v1.ListDiscountCodesResponse
+	(*GetDiscountCodeResponse)(nil),                 // 180: reservation.edge.b.v1.GetDiscountCodeResponse
+	(*CreateDiscountCodeResponse)(nil),              // 181: reservation.edge.b.v1.CreateDiscountCodeResponse
+	(*UpdateDiscountCodeResponse)(nil),              // 182: reservation.edge.b.v1.UpdateDiscountCodeResponse
+	(*ListLedgerResponse)(nil),                      // 183: reservation.edge.b.v1.ListLedgerResponse
+	(*ListWebhookEndpointsResponse)(nil),            // 184: reservation.edge.b.v1.ListWebhookEndpointsResponse
+	(*GetWebhookEndpointResponse)(nil),              // 185: reservation.edge.b.v1.GetWebhookEndpointResponse
+	(*CreateWebhookEndpointResponse)(nil),           // 186: reservation.edge.b.v1.CreateWebhookEndpointResponse
+	(*UpdateWebhookEndpointResponse)(nil),           // 187: reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	(*DeleteWebhookEndpointResponse)(nil),           // 188: reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	(*GetWebhookSecretResponse)(nil),                // 189: reservation.edge.b.v1.GetWebhookSecretResponse
+	(*RotateWebhookSecretResponse)(nil),             // 190: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*SendWebhookTestResponse)(nil),                 // 191: reservation.edge.b.v1.SendWebhookTestResponse
+	(*ListWebhookDeliveriesResponse)(nil),           // 192: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryResponse)(nil),              // 193: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryResponse)(nil),           // 194: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*ReplayWebhookDeliveriesResponse)(nil),         // 195: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesResponse)(nil),             // 196: reservation.edge.b.v1.ListWebhookMessagesResponse
+	(*ListRequestsResponse)(nil),                    // 197: reservation.edge.b.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),                      // 198: reservation.edge.b.v1.GetRequestResponse
+	(*ListPlansResponse)(nil),                       // 199: reservation.edge.b.v1.ListPlansResponse
+	(*GetPlanResponse)(nil),                         // 200: reservation.edge.b.v1.GetPlanResponse
+	(*CreatePlanResponse)(nil),                      // 201: reservation.edge.b.v1.CreatePlanResponse
+	(*UpdatePlanResponse)(nil),                      // 202: reservation.edge.b.v1.UpdatePlanResponse
+	(*ListSubscriptionsResponse)(nil),               // 203: reservation.edge.b.v1.ListSubscriptionsResponse
+	(*GetSubscriptionResponse)(nil),                 // 204: reservation.edge.b.v1.GetSubscriptionResponse
+	(*CreateSubscriptionResponse)(nil),              // 205: reservation.edge.b.v1.CreateSubscriptionResponse
+	(*ListSubscriptionPeriodsResponse)(nil),         // 206: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	(*ListAccountEntriesResponse)(nil),              // 207: reservation.edge.b.v1.ListAccountEntriesResponse
+	(*PauseSubscriptionResponse)(nil),               // 208: reservation.edge.b.v1.PauseSubscriptionResponse
+	(*ResumeSubscriptionResponse)(nil),              // 209: reservation.edge.b.v1.ResumeSubscriptionResponse
+	(*PreviewPlanChangeResponse)(nil),               // 210: reservation.edge.b.v1.PreviewPlanChangeResponse
+	(*ChangePlanResponse)(nil),                      // 211: reservation.edge.b.v1.ChangePlanResponse
+	(*WithdrawPlanChangeResponse)(nil),              // 212: reservation.edge.b.v1.WithdrawPlanChangeResponse
+	(*PreviewSubscriptionCancellationResponse)(nil), // 213: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	(*CancelSubscriptionResponse)(nil),              // 214: reservation.edge.b.v1.CancelSubscriptionResponse
+	(*WithdrawCancellationResponse)(nil),            // 215: reservation.edge.b.v1.WithdrawCancellationResponse
+	(*RecordPaymentResponse)(nil),                   // 216: reservation.edge.b.v1.RecordPaymentResponse
+	(*RecordPaymentFailureResponse)(nil),            // 217: reservation.edge.b.v1.RecordPaymentFailureResponse
+	(*WaivePaymentResponse)(nil),                    // 218: reservation.edge.b.v1.WaivePaymentResponse
+	(*RecordRefundResponse)(nil),                    // 219: reservation.edge.b.v1.RecordRefundResponse
+	(*GetSubscriptionSettingsResponse)(nil),         // 220: reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	(*UpdateSubscriptionSettingsResponse)(nil),      // 221: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	(*ListMediaResponse)(nil),                       // 222: reservation.edge.b.v1.ListMediaResponse
+	(*GetMediaItemResponse)(nil),                    // 223: reservation.edge.b.v1.GetMediaItemResponse
+	(*CreateMediaItemResponse)(nil),                 // 224: reservation.edge.b.v1.CreateMediaItemResponse
+	(*UpdateMediaItemResponse)(nil),                 // 225: reservation.edge.b.v1.UpdateMediaItemResponse
+	(*DeleteMediaItemResponse)(nil),                 // 226: reservation.edge.b.v1.DeleteMediaItemResponse
+	(*CreateUploadResponse)(nil),                    // 227: reservation.edge.b.v1.CreateUploadResponse
+	(*GetUploadResponse)(nil),                       // 228: reservation.edge.b.v1.GetUploadResponse
+	(*CompleteUploadResponse)(nil),                  // 229: reservation.edge.b.v1.CompleteUploadResponse
+	(*CancelUploadResponse)(nil),                    // 230: reservation.edge.b.v1.CancelUploadResponse
+	(*CreatePlaybackLinkResponse)(nil),              // 231: reservation.edge.b.v1.CreatePlaybackLinkResponse
+	(*RecordProgressResponse)(nil),                  // 232: reservation.edge.b.v1.RecordProgressResponse
+	(*ListMediaCollectionsResponse)(nil),            // 233: reservation.edge.b.v1.ListMediaCollectionsResponse
+	(*GetMediaCollectionResponse)(nil),              // 234: reservation.edge.b.v1.GetMediaCollectionResponse
+	(*CreateMediaCollectionResponse)(nil),           // 235: reservation.edge.b.v1.CreateMediaCollectionResponse
+	(*UpdateMediaCollectionResponse)(nil),           // 236: reservation.edge.b.v1.UpdateMediaCollectionResponse
+	(*DeleteMediaCollectionResponse)(nil),           // 237: reservation.edge.b.v1.DeleteMediaCollectionResponse
+	(*ListMediaEntitlementsResponse)(nil),           // 238: reservation.edge.b.v1.ListMediaEntitlementsResponse
+	(*GetMediaEntitlementResponse)(nil),             // 239: reservation.edge.b.v1.GetMediaEntitlementResponse
+	(*CreateMediaEntitlementResponse)(nil),          // 240: reservation.edge.b.v1.CreateMediaEntitlementResponse
+	(*DeleteMediaEntitlementResponse)(nil),          // 241: reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	(*ListCustomerMediaResponse)(nil),               // 242: reservation.edge.b.v1.ListCustomerMediaResponse
+	(*GetCustomerMediaResponse)(nil),                // 243: reservation.edge.b.v1.GetCustomerMediaResponse
+	(*GetTestClockResponse)(nil),                    // 244: reservation.edge.b.v1.GetTestClockResponse
+	(*AdvanceTestClockResponse)(nil),                // 245: reservation.edge.b.v1.AdvanceTestClockResponse
+	(*ResetTestDataResponse)(nil),                   // 246: reservation.edge.b.v1.ResetTestDataResponse
 }
 var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	2,   // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
@@ -3115,189 +3127,197 @@ var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	24,  // 68: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
 	25,  // 69: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
 	26,  // 70: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
-	71,  // 71: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:input_type -> reservation.edge.b.v1.ListDiscountCodesRequest
-	72,  // 72: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:input_type -> reservation.edge.b.v1.GetDiscountCodeRequest
-	73,  // 73: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:input_type -> reservation.edge.b.v1.CreateDiscountCodeRequest
-	74,  // 74: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:input_type -> reservation.edge.b.v1.UpdateDiscountCodeRequest
-	75,  // 75: reservation.edge.b.v1.InterfaceBService.ListLedger:input_type -> reservation.edge.b.v1.ListLedgerRequest
-	76,  // 76: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:input_type -> reservation.edge.b.v1.ListWebhookEndpointsRequest
-	77,  // 77: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:input_type -> reservation.edge.b.v1.GetWebhookEndpointRequest
-	78,  // 78: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:input_type -> reservation.edge.b.v1.CreateWebhookEndpointRequest
-	79,  // 79: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:input_type -> reservation.edge.b.v1.UpdateWebhookEndpointRequest
-	80,  // 80: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:input_type -> reservation.edge.b.v1.DeleteWebhookEndpointRequest
-	81,  // 81: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:input_type -> reservation.edge.b.v1.GetWebhookSecretRequest
-	82,  // 82: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:input_type -> reservation.edge.b.v1.RotateWebhookSecretRequest
-	83,  // 83: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:input_type -> reservation.edge.b.v1.SendWebhookTestRequest
-	84,  // 84: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:input_type -> reservation.edge.b.v1.ListWebhookDeliveriesRequest
-	85,  // 85: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:input_type -> reservation.edge.b.v1.GetWebhookDeliveryRequest
-	86,  // 86: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
-	87,  // 87: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
-	88,  // 88: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
-	89,  // 89: reservation.edge.b.v1.InterfaceBService.ListRequests:input_type -> reservation.edge.b.v1.ListRequestsRequest
-	90,  // 90: reservation.edge.b.v1.InterfaceBService.GetRequest:input_type -> reservation.edge.b.v1.GetRequestRequest
-	91,  // 91: reservation.edge.b.v1.InterfaceBService.ListPlans:input_type -> reservation.edge.b.v1.ListPlansRequest
-	92,  // 92: reservation.edge.b.v1.InterfaceBService.GetPlan:input_type -> reservation.edge.b.v1.GetPlanRequest
-	93,  // 93: reservation.edge.b.v1.InterfaceBService.CreatePlan:input_type -> reservation.edge.b.v1.CreatePlanRequest
-	94,  // 94: reservation.edge.b.v1.InterfaceBService.UpdatePlan:input_type -> reservation.edge.b.v1.UpdatePlanRequest
-	95,  // 95: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:input_type -> reservation.edge.b.v1.ListSubscriptionsRequest
-	96,  // 96: reservation.edge.b.v1.InterfaceBService.GetSubscription:input_type -> reservation.edge.b.v1.GetSubscriptionRequest
-	97,  // 97: reservation.edge.b.v1.InterfaceBService.CreateSubscription:input_type -> reservation.edge.b.v1.CreateSubscriptionRequest
-	98,  // 98: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:input_type -> reservation.edge.b.v1.ListSubscriptionPeriodsRequest
-	99,  // 99: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:input_type -> reservation.edge.b.v1.ListAccountEntriesRequest
-	100, // 100: reservation.edge.b.v1.InterfaceBService.PauseSubscription:input_type -> reservation.edge.b.v1.PauseSubscriptionRequest
-	101, // 101: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:input_type -> reservation.edge.b.v1.ResumeSubscriptionRequest
-	102, // 102: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:input_type -> reservation.edge.b.v1.PreviewPlanChangeRequest
-	103, // 103: reservation.edge.b.v1.InterfaceBService.ChangePlan:input_type -> reservation.edge.b.v1.ChangePlanRequest
-	104, // 104: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:input_type -> reservation.edge.b.v1.WithdrawPlanChangeRequest
-	105, // 105: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:input_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
-	106, // 106: reservation.edge.b.v1.InterfaceBService.CancelSubscription:input_type -> reservation.edge.b.v1.CancelSubscriptionRequest
-	107, // 107: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:input_type -> reservation.edge.b.v1.WithdrawCancellationRequest
-	108, // 108: reservation.edge.b.v1.InterfaceBService.RecordPayment:input_type -> reservation.edge.b.v1.RecordPaymentRequest
-	109, // 109: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:input_type -> reservation.edge.b.v1.RecordPaymentFailureRequest
-	110, // 110: reservation.edge.b.v1.InterfaceBService.WaivePayment:input_type -> reservation.edge.b.v1.WaivePaymentRequest
-	111, // 111: reservation.edge.b.v1.InterfaceBService.RecordRefund:input_type -> reservation.edge.b.v1.RecordRefundRequest
-	112, // 112: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:input_type -> reservation.edge.b.v1.GetSubscriptionSettingsRequest
-	113, // 113: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:input_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
-	114, // 114: reservation.edge.b.v1.InterfaceBService.ListMedia:input_type -> reservation.edge.b.v1.ListMediaRequest
-	115, // 115: reservation.edge.b.v1.InterfaceBService.GetMediaItem:input_type -> reservation.edge.b.v1.GetMediaItemRequest
-	116, // 116: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:input_type -> reservation.edge.b.v1.CreateMediaItemRequest
-	117, // 117: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:input_type -> reservation.edge.b.v1.UpdateMediaItemRequest
-	118, // 118: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:input_type -> reservation.edge.b.v1.DeleteMediaItemRequest
-	119, // 119: reservation.edge.b.v1.InterfaceBService.CreateUpload:input_type -> reservation.edge.b.v1.CreateUploadRequest
-	120, // 120: reservation.edge.b.v1.InterfaceBService.GetUpload:input_type -> reservation.edge.b.v1.GetUploadRequest
-	121, // 121: reservation.edge.b.v1.InterfaceBService.CompleteUpload:input_type -> reservation.edge.b.v1.CompleteUploadRequest
-	122, // 122: reservation.edge.b.v1.InterfaceBService.CancelUpload:input_type -> reservation.edge.b.v1.CancelUploadRequest
-	123, // 123: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:input_type -> reservation.edge.b.v1.CreatePlaybackLinkRequest
-	124, // 124: reservation.edge.b.v1.InterfaceBService.RecordProgress:input_type -> reservation.edge.b.v1.RecordProgressRequest
-	125, // 125: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:input_type -> reservation.edge.b.v1.ListMediaCollectionsRequest
-	126, // 126: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:input_type -> reservation.edge.b.v1.GetMediaCollectionRequest
-	127, // 127: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:input_type -> reservation.edge.b.v1.CreateMediaCollectionRequest
-	128, // 128: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:input_type -> reservation.edge.b.v1.UpdateMediaCollectionRequest
-	129, // 129: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:input_type -> reservation.edge.b.v1.DeleteMediaCollectionRequest
-	130, // 130: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:input_type -> reservation.edge.b.v1.ListMediaEntitlementsRequest
-	131, // 131: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:input_type -> reservation.edge.b.v1.GetMediaEntitlementRequest
-	132, // 132: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:input_type -> reservation.edge.b.v1.CreateMediaEntitlementRequest
-	133, // 133: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:input_type -> reservation.edge.b.v1.DeleteMediaEntitlementRequest
-	134, // 134: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:input_type -> reservation.edge.b.v1.ListCustomerMediaRequest
-	135, // 135: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:input_type -> reservation.edge.b.v1.GetCustomerMediaRequest
-	136, // 136: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
-	137, // 137: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
-	138, // 138: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
-	5,   // 139: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
-	27,  // 140: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
-	28,  // 141: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
-	29,  // 142: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
-	10,  // 143: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
-	139, // 144: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
-	140, // 145: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
-	141, // 146: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
-	142, // 147: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
-	143, // 148: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
-	144, // 149: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
-	145, // 150: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
-	146, // 151: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
-	147, // 152: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
-	148, // 153: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
-	149, // 154: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
-	150, // 155: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
-	151, // 156: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
-	152, // 157: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
-	153, // 158: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
-	154, // 159: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
-	155, // 160: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
-	156, // 161: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
-	157, // 162: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
-	158, // 163: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
-	159, // 164: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
-	160, // 165: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
-	161, // 166: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
-	162, // 167: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
-	163, // 168: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
-	164, // 169: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
-	165, // 170: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
-	166, // 171: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
-	167, // 172: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
-	168, // 173: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
-	169, // 174: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
-	170, // 175: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	14,  // 176: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
-	30,  // 177: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
-	31,  // 178: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
-	32,  // 179: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
-	23,  // 180: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
-	33,  // 181: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
-	34,  // 182: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
-	35,  // 183: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
-	171, // 184: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
-	172, // 185: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
-	173, // 186: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
-	174, // 187: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
-	175, // 188: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
-	176, // 189: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
-	177, // 190: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
-	178, // 191: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
-	179, // 192: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	180, // 193: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	181, // 194: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
-	182, // 195: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
-	183, // 196: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
-	184, // 197: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	185, // 198: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
-	186, // 199: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	187, // 200: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	188, // 201: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
-	189, // 202: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
-	190, // 203: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
-	191, // 204: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
-	192, // 205: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
-	193, // 206: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
-	194, // 207: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
-	195, // 208: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
-	196, // 209: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
-	197, // 210: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
-	198, // 211: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	199, // 212: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
-	200, // 213: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
-	201, // 214: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
-	202, // 215: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
-	203, // 216: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
-	204, // 217: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
-	205, // 218: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	206, // 219: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
-	207, // 220: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
-	208, // 221: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
-	209, // 222: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
-	210, // 223: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
-	211, // 224: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
-	212, // 225: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	213, // 226: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	214, // 227: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
-	215, // 228: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
-	216, // 229: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
-	217, // 230: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
-	218, // 231: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
-	219, // 232: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
-	220, // 233: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
-	221, // 234: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
-	222, // 235: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
-	223, // 236: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
-	224, // 237: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
-	225, // 238: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
-	226, // 239: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
-	227, // 240: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
-	228, // 241: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
-	229, // 242: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
-	230, // 243: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
-	231, // 244: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
-	232, // 245: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
-	233, // 246: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	234, // 247: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
-	235, // 248: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
-	236, // 249: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
-	237, // 250: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
-	238, // 251: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
-	139, // [139:252] is the sub-list for method output_type
-	26,  // [26:139] is the sub-list for method input_type
+	71,  // 71: reservation.edge.b.v1.InterfaceBService.ListCalendars:input_type -> reservation.edge.b.v1.ListCalendarsRequest
+	72,  // 72: reservation.edge.b.v1.InterfaceBService.GetCalendar:input_type -> reservation.edge.b.v1.GetCalendarRequest
+	73,  // 73: reservation.edge.b.v1.InterfaceBService.CreateCalendar:input_type -> reservation.edge.b.v1.CreateCalendarRequest
+	74,  // 74: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:input_type -> reservation.edge.b.v1.DeleteCalendarRequest
+	75,  // 75: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:input_type -> reservation.edge.b.v1.ListDiscountCodesRequest
+	76,  // 76: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:input_type -> reservation.edge.b.v1.GetDiscountCodeRequest
+	77,  // 77: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:input_type -> reservation.edge.b.v1.CreateDiscountCodeRequest
+	78,  // 78: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:input_type -> reservation.edge.b.v1.UpdateDiscountCodeRequest
+	79,  // 79: reservation.edge.b.v1.InterfaceBService.ListLedger:input_type -> reservation.edge.b.v1.ListLedgerRequest
+	80,  // 80: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:input_type -> reservation.edge.b.v1.ListWebhookEndpointsRequest
+	81,  // 81: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:input_type -> reservation.edge.b.v1.GetWebhookEndpointRequest
+	82,  // 82: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:input_type -> reservation.edge.b.v1.CreateWebhookEndpointRequest
+	83,  // 83: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:input_type -> reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	84,  // 84: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:input_type -> reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	85,  // 85: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:input_type -> reservation.edge.b.v1.GetWebhookSecretRequest
+	86,  // 86: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:input_type -> reservation.edge.b.v1.RotateWebhookSecretRequest
+	87,  // 87: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:input_type -> reservation.edge.b.v1.SendWebhookTestRequest
+	88,  // 88: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:input_type -> reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	89,  // 89: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:input_type -> reservation.edge.b.v1.GetWebhookDeliveryRequest
+	90,  // 90: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	91,  // 91: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	92,  // 92: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
+	93,  // 93: reservation.edge.b.v1.InterfaceBService.ListRequests:input_type -> reservation.edge.b.v1.ListRequestsRequest
+	94,  // 94: reservation.edge.b.v1.InterfaceBService.GetRequest:input_type -> reservation.edge.b.v1.GetRequestRequest
+	95,  // 95: reservation.edge.b.v1.InterfaceBService.ListPlans:input_type -> reservation.edge.b.v1.ListPlansRequest
+	96,  // 96: reservation.edge.b.v1.InterfaceBService.GetPlan:input_type -> reservation.edge.b.v1.GetPlanRequest
+	97,  // 97: reservation.edge.b.v1.InterfaceBService.CreatePlan:input_type -> reservation.edge.b.v1.CreatePlanRequest
+	98,  // 98: reservation.edge.b.v1.InterfaceBService.UpdatePlan:input_type -> reservation.edge.b.v1.UpdatePlanRequest
+	99,  // 99: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:input_type -> reservation.edge.b.v1.ListSubscriptionsRequest
+	100, // 100: reservation.edge.b.v1.InterfaceBService.GetSubscription:input_type -> reservation.edge.b.v1.GetSubscriptionRequest
+	101, // 101: reservation.edge.b.v1.InterfaceBService.CreateSubscription:input_type -> reservation.edge.b.v1.CreateSubscriptionRequest
+	102, // 102: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:input_type -> reservation.edge.b.v1.ListSubscriptionPeriodsRequest
+	103, // 103: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:input_type -> reservation.edge.b.v1.ListAccountEntriesRequest
+	104, // 104: reservation.edge.b.v1.InterfaceBService.PauseSubscription:input_type -> reservation.edge.b.v1.PauseSubscriptionRequest
+	105, // 105: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:input_type -> reservation.edge.b.v1.ResumeSubscriptionRequest
+	106, // 106: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:input_type -> reservation.edge.b.v1.PreviewPlanChangeRequest
+	107, // 107: reservation.edge.b.v1.InterfaceBService.ChangePlan:input_type -> reservation.edge.b.v1.ChangePlanRequest
+	108, // 108: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:input_type -> reservation.edge.b.v1.WithdrawPlanChangeRequest
+	109, // 109: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:input_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
+	110, // 110: reservation.edge.b.v1.InterfaceBService.CancelSubscription:input_type -> reservation.edge.b.v1.CancelSubscriptionRequest
+	111, // 111: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:input_type -> reservation.edge.b.v1.WithdrawCancellationRequest
+	112, // 112: reservation.edge.b.v1.InterfaceBService.RecordPayment:input_type -> reservation.edge.b.v1.RecordPaymentRequest
+	113, // 113: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:input_type -> reservation.edge.b.v1.RecordPaymentFailureRequest
+	114, // 114: reservation.edge.b.v1.InterfaceBService.WaivePayment:input_type -> reservation.edge.b.v1.WaivePaymentRequest
+	115, // 115: reservation.edge.b.v1.InterfaceBService.RecordRefund:input_type -> reservation.edge.b.v1.RecordRefundRequest
+	116, // 116: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:input_type -> reservation.edge.b.v1.GetSubscriptionSettingsRequest
+	117, // 117: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:input_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
+	118, // 118: reservation.edge.b.v1.InterfaceBService.ListMedia:input_type -> reservation.edge.b.v1.ListMediaRequest
+	119, // 119: reservation.edge.b.v1.InterfaceBService.GetMediaItem:input_type -> reservation.edge.b.v1.GetMediaItemRequest
+	120, // 120: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:input_type -> reservation.edge.b.v1.CreateMediaItemRequest
+	121, // 121: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:input_type -> reservation.edge.b.v1.UpdateMediaItemRequest
+	122, // 122: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:input_type -> reservation.edge.b.v1.DeleteMediaItemRequest
+	123, // 123: reservation.edge.b.v1.InterfaceBService.CreateUpload:input_type -> reservation.edge.b.v1.CreateUploadRequest
+	124, // 124: reservation.edge.b.v1.InterfaceBService.GetUpload:input_type -> reservation.edge.b.v1.GetUploadRequest
+	125, // 125: reservation.edge.b.v1.InterfaceBService.CompleteUpload:input_type -> reservation.edge.b.v1.CompleteUploadRequest
+	126, // 126: reservation.edge.b.v1.InterfaceBService.CancelUpload:input_type -> reservation.edge.b.v1.CancelUploadRequest
+	127, // 127: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:input_type -> reservation.edge.b.v1.CreatePlaybackLinkRequest
+	128, // 128: reservation.edge.b.v1.InterfaceBService.RecordProgress:input_type -> reservation.edge.b.v1.RecordProgressRequest
+	129, // 129: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:input_type -> reservation.edge.b.v1.ListMediaCollectionsRequest
+	130, // 130: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:input_type -> reservation.edge.b.v1.GetMediaCollectionRequest
+	131, // 131: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:input_type -> reservation.edge.b.v1.CreateMediaCollectionRequest
+	132, // 132: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:input_type -> reservation.edge.b.v1.UpdateMediaCollectionRequest
+	133, // 133: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:input_type -> reservation.edge.b.v1.DeleteMediaCollectionRequest
+	134, // 134: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:input_type -> reservation.edge.b.v1.ListMediaEntitlementsRequest
+	135, // 135: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:input_type -> reservation.edge.b.v1.GetMediaEntitlementRequest
+	136, // 136: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:input_type -> reservation.edge.b.v1.CreateMediaEntitlementRequest
+	137, // 137: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:input_type -> reservation.edge.b.v1.DeleteMediaEntitlementRequest
+	138, // 138: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:input_type -> reservation.edge.b.v1.ListCustomerMediaRequest
+	139, // 139: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:input_type -> reservation.edge.b.v1.GetCustomerMediaRequest
+	140, // 140: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
+	141, // 141: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
+	142, // 142: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
+	5,   // 143: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
+	27,  // 144: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
+	28,  // 145: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
+	29,  // 146: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
+	10,  // 147: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
+	143, // 148: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
+	144, // 149: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
+	145, // 150: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
+	146, // 151: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
+	147, // 152: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
+	148, // 153: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
+	149, // 154: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
+	150, // 155: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
+	151, // 156: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
+	152, // 157: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
+	153, // 158: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
+	154, // 159: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
+	155, // 160: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
+	156, // 161: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
+	157, // 162: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
+	158, // 163: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
+	159, // 164: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
+	160, // 165: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
+	161, // 166: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
+	162, // 167: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
+	163, // 168: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
+	164, // 169: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
+	165, // 170: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
+	166, // 171: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
+	167, // 172: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
+	168, // 173: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
+	169, // 174: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
+	170, // 175: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
+	171, // 176: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
+	172, // 177: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
+	173, // 178: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
+	174, // 179: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	14,  // 180: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
+	30,  // 181: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
+	31,  // 182: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
+	32,  // 183: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
+	23,  // 184: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
+	33,  // 185: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
+	34,  // 186: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
+	35,  // 187: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
+	175, // 188: reservation.edge.b.v1.InterfaceBService.ListCalendars:output_type -> reservation.edge.b.v1.ListCalendarsResponse
+	176, // 189: reservation.edge.b.v1.InterfaceBService.GetCalendar:output_type -> reservation.edge.b.v1.GetCalendarResponse
+	177, // 190: reservation.edge.b.v1.InterfaceBService.CreateCalendar:output_type -> reservation.edge.b.v1.CreateCalendarResponse
+	178, // 191: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:output_type -> reservation.edge.b.v1.DeleteCalendarResponse
+	179, // 192: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
+	180, // 193: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
+	181, // 194: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
+	182, // 195: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
+	183, // 196: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
+	184, // 197: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
+	185, // 198: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
+	186, // 199: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
+	187, // 200: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	188, // 201: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	189, // 202: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
+	190, // 203: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
+	191, // 204: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
+	192, // 205: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	193, // 206: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
+	194, // 207: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	195, // 208: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	196, // 209: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
+	197, // 210: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
+	198, // 211: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
+	199, // 212: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
+	200, // 213: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
+	201, // 214: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
+	202, // 215: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
+	203, // 216: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
+	204, // 217: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
+	205, // 218: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
+	206, // 219: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	207, // 220: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
+	208, // 221: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
+	209, // 222: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
+	210, // 223: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
+	211, // 224: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
+	212, // 225: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
+	213, // 226: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	214, // 227: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
+	215, // 228: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
+	216, // 229: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
+	217, // 230: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
+	218, // 231: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
+	219, // 232: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
+	220, // 233: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	221, // 234: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	222, // 235: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
+	223, // 236: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
+	224, // 237: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
+	225, // 238: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
+	226, // 239: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
+	227, // 240: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
+	228, // 241: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
+	229, // 242: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
+	230, // 243: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
+	231, // 244: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
+	232, // 245: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
+	233, // 246: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
+	234, // 247: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
+	235, // 248: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
+	236, // 249: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
+	237, // 250: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
+	238, // 251: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
+	239, // 252: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
+	240, // 253: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
+	241, // 254: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	242, // 255: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
+	243, // 256: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
+	244, // 257: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
+	245, // 258: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
+	246, // 259: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
+	143, // [143:260] is the sub-list for method output_type
+	26,  // [26:143] is the sub-list for method input_type
 	26,  // [26:26] is the sub-list for extension type_name
 	26,  // [26:26] is the sub-list for extension extendee
 	0,   // [0:26] is the sub-list for field type_name
@@ -3308,6 +3328,7 @@ func file_reservation_edge_b_v1_interface_b_proto_init() {
 	if File_reservation_edge_b_v1_interface_b_proto != nil {
 		return
 	}
+	file_reservation_edge_b_v1_calendar_proto_init()
 	file_reservation_edge_b_v1_discount_code_proto_init()
 	file_reservation_edge_b_v1_event_proto_init()
 	file_reservation_edge_b_v1_event_date_proto_init()

@@ -70,6 +70,10 @@ const (
 	InterfaceBService_GetCustomerPass_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetCustomerPass"
 	InterfaceBService_CreateCustomerPass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreateCustomerPass"
 	InterfaceBService_UpdateCustomerPass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomerPass"
+	InterfaceBService_ListCalendars_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/ListCalendars"
+	InterfaceBService_GetCalendar_FullMethodName                     = "/reservation.edge.b.v1.InterfaceBService/GetCalendar"
+	InterfaceBService_CreateCalendar_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/CreateCalendar"
+	InterfaceBService_DeleteCalendar_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/DeleteCalendar"
 	InterfaceBService_ListDiscountCodes_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/ListDiscountCodes"
 	InterfaceBService_GetDiscountCode_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetDiscountCode"
 	InterfaceBService_CreateDiscountCode_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreateDiscountCode"
@@ -236,6 +240,14 @@ type InterfaceBServiceClient interface {
 	CreateCustomerPass(ctx context.Context, in *CreateCustomerPassRequest, opts ...grpc.CallOption) (*CreateCustomerPassResponse, error)
 	// UpdateCustomerPass is PUT /customer-passes/{id}, and PATCH.
 	UpdateCustomerPass(ctx context.Context, in *UpdateCustomerPassRequest, opts ...grpc.CallOption) (*UpdateCustomerPassResponse, error)
+	// ListCalendars is GET /calendars.
+	ListCalendars(ctx context.Context, in *ListCalendarsRequest, opts ...grpc.CallOption) (*ListCalendarsResponse, error)
+	// GetCalendar is GET /calendars/{id}.
+	GetCalendar(ctx context.Context, in *GetCalendarRequest, opts ...grpc.CallOption) (*GetCalendarResponse, error)
+	// CreateCalendar is POST /calendars.
+	CreateCalendar(ctx context.Context, in *CreateCalendarRequest, opts ...grpc.CallOption) (*CreateCalendarResponse, error)
+	// DeleteCalendar is DELETE /calendars/{id}.
+	DeleteCalendar(ctx context.Context, in *DeleteCalendarRequest, opts ...grpc.CallOption) (*DeleteCalendarResponse, error)
 	// ListDiscountCodes is GET /discount-codes.
 	ListDiscountCodes(ctx context.Context, in *ListDiscountCodesRequest, opts ...grpc.CallOption) (*ListDiscountCodesResponse, error)
 	// GetDiscountCode is GET /discount-codes/{id}.
@@ -826,6 +838,46 @@ func (c *interfaceBServiceClient) UpdateCustomerPass(ctx context.Context, in *Up
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(UpdateCustomerPassResponse)
 	err := c.cc.Invoke(ctx, InterfaceBService_UpdateCustomerPass_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListCalendars(ctx context.Context, in *ListCalendarsRequest, opts ...grpc.CallOption) (*ListCalendarsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListCalendarsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListCalendars_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetCalendar(ctx context.Context, in *GetCalendarRequest, opts ...grpc.CallOption) (*GetCalendarResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCalendarResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetCalendar_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateCalendar(ctx context.Context, in *CreateCalendarRequest, opts ...grpc.CallOption) (*CreateCalendarResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateCalendarResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateCalendar_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteCalendar(ctx context.Context, in *DeleteCalendarRequest, opts ...grpc.CallOption) (*DeleteCalendarResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteCalendarResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteCalendar_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -1608,6 +1660,14 @@ type InterfaceBServiceServer interface {
 	CreateCustomerPass(context.Context, *CreateCustomerPassRequest) (*CreateCustomerPassResponse, error)
 	// UpdateCustomerPass is PUT /customer-passes/{id}, and PATCH.
 	UpdateCustomerPass(context.Context, *UpdateCustomerPassRequest) (*UpdateCustomerPassResponse, error)
+	// ListCalendars is GET /calendars.
+	ListCalendars(context.Context, *ListCalendarsRequest) (*ListCalendarsResponse, error)
+	// GetCalendar is GET /calendars/{id}.
+	GetCalendar(context.Context, *GetCalendarRequest) (*GetCalendarResponse, error)
+	// CreateCalendar is POST /calendars.
+	CreateCalendar(context.Context, *CreateCalendarRequest) (*CreateCalendarResponse, error)
+	// DeleteCalendar is DELETE /calendars/{id}.
+	DeleteCalendar(context.Context, *DeleteCalendarRequest) (*DeleteCalendarResponse, error)
 	// ListDiscountCodes is GET /discount-codes.
 	ListDiscountCodes(context.Context, *ListDiscountCodesRequest) (*ListDiscountCodesResponse, error)
 	// GetDiscountCode is GET /discount-codes/{id}.
@@ -1888,6 +1948,18 @@ func (UnimplementedInterfaceBServiceServer) CreateCustomerPass(context.Context, 
 }
 func (UnimplementedInterfaceBServiceServer) UpdateCustomerPass(context.Context, *UpdateCustomerPassRequest) (*UpdateCustomerPassResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateCustomerPass not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListCalendars(context.Context, *ListCalendarsRequest) (*ListCalendarsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListCalendars not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetCalendar(context.Context, *GetCalendarRequest) (*GetCalendarResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCalendar not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateCalendar(context.Context, *CreateCalendarRequest) (*CreateCalendarResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateCalendar not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteCalendar(context.Context, *DeleteCalendarRequest) (*DeleteCalendarResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteCalendar not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) ListDiscountCodes(context.Context, *ListDiscountCodesRequest) (*ListDiscountCodesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDiscountCodes not implemented")
@@ -2920,6 +2992,78 @@ func _InterfaceBService_UpdateCustomerPass_Handler(srv interface{}, ctx context.
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(InterfaceBServiceServer).UpdateCustomerPass(ctx, req.(*UpdateCustomerPassRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListCalendars_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListCalendarsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListCalendars(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListCalendars_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListCalendars(ctx, req.(*ListCalendarsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetCalendar_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCalendarRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetCalendar(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetCalendar_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetCalendar(ctx, req.(*GetCalendarRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateCalendar_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateCalendarRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateCalendar(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateCalendar_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateCalendar(ctx, req.(*CreateCalendarRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteCalendar_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteCalendarRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteCalendar(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteCalendar_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteCalendar(ctx, req.(*DeleteCalendarRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -4334,6 +4478,22 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateCustomerPass",
 			Handler:    _InterfaceBService_UpdateCustomerPass_Handler,
+		},
+		{
+			MethodName: "ListCalendars",
+			Handler:    _InterfaceBService_ListCalendars_Handler,
+		},
+		{
+			MethodName: "GetCalendar",
+			Handler:    _InterfaceBService_GetCalendar_Handler,
+		},
+		{
+			MethodName: "CreateCalendar",
+			Handler:    _InterfaceBService_CreateCalendar_Handler,
+		},
+		{
+			MethodName: "DeleteCalendar",
+			Handler:    _InterfaceBService_DeleteCalendar_Handler,
 		},
 		{
 			MethodName: "ListDiscountCodes",

@@ -1,0 +1,208 @@
+package booking
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
+)
+
+// ReasonHoldNotConfirmed is the reason for refusing to move an appointment that is only held.
+const ReasonHoldNotConfirmed = "HOLD_NOT_CONFIRMED"
+
+// MoveAppointment implements AppointmentService.
+func (s *Server) MoveAppointment(ctx context.Context, req *bookingv1.MoveAppointmentRequest) (*bookingv1.MoveAppointmentResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	which, err := check.ID[id.Appointment](req.GetId(), "appointment")
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := convert.AppointmentMove(req)
+	if err != nil {
+		return nil, err
+	}
+	resp := &bookingv1.MoveAppointmentResponse{}
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		m := &appointmentMove{Server: s, tx: tx, company: company, wanted: wanted, anyStaff: req.GetAnyStaff()}
+		if err := m.lock(ctx, which, req.ExpectedVersion); err != nil {
+			return err
+		}
+		if resp.Changed = !m.isPresent(); resp.Changed {
+			if err := m.move(ctx); err != nil {
+				return err
+			}
+		}
+		resp.Appointment = convert.Appointment(m.booking, model.Confirmed, time.Time{}, m.slot)
+		return nil
+	})
+}
+
+// appointmentMove gives an appointment another slot, within tx.
+type appointmentMove struct {
+	*Server
+	tx       *pg.Tx
+	company  tenancy.Company
+	wanted   model.SlotRequest // unset fields stay
+	anyStaff bool              // another person will do, if the present one is not free
+
+	booking *model.Transaction // with its only booking
+	slot    *model.AppointmentSlot
+}
+
+// lock locks the appointment, and refuses one that cannot be moved.
+func (m *appointmentMove) lock(ctx context.Context, which id.Appointment, expected *int64) error {
+	found, err := m.store.LockBooking(ctx, m.tx, m.company.ID, id.Booking(which))
+	if fault.Is(err, fault.NotFound) {
+		return m.whyMissing(ctx, which)
+	}
+	if err != nil {
+		return err
+	}
+	m.booking = found.Transaction
+	date := m.booking.Bookings[0].Date.ID
+	if err := m.store.LockSlot(ctx, m.tx, m.company.ID, date); err != nil {
+		return err
+	}
+	slots, err := m.store.AppointmentSlots(ctx, m.tx, m.company.ID, []id.EventDate{date})
+	if err != nil {
+		return err
+	}
+	if m.slot = slots[date]; m.slot == nil || m.slot.Staff == nil {
+		return fault.Missing("appointment")
+	}
+	if err := check.Version(m.booking.Version, expected, "appointment"); err != nil {
+		return err
+	}
+	if m.booking.Bookings[0].Cancelled {
+		return fault.Refuse(model.ReasonAlreadyCancelled, "the appointment is already cancelled")
+	}
+	m.wanted.Type = m.slot.Type
+	return m.complete()
+}
+
+// whyMissing returns the refusal of an appointment that is not confirmed.
+func (m *appointmentMove) whyMissing(ctx context.Context, which id.Appointment) error {
+	held, err := m.store.Appointments(ctx, m.tx, m.company.ID, []id.Booking{id.Booking(which)})
+	switch {
+	case err != nil:
+		return err
+	case len(held) == 0:
+		return fault.Missing("appointment")
+	}
+	return fault.Refuse(ReasonHoldNotConfirmed, "the appointment is only held: release the hold and make another one")
+}
+
+// complete fills the members of the wanted slot that the request leaves out.
+func (m *appointmentMove) complete() (err error) {
+	w := &m.wanted
+	w.Minutes = cmp.Or(w.Minutes, m.slot.Minutes)
+	if w.Local != "" {
+		if w.StartsAt, err = w.Start(m.slot.Timezone); err != nil {
+			return err
+		}
+		w.Local = ""
+	}
+	if w.StartsAt.IsZero() {
+		w.StartsAt = m.slot.StartsAt
+	}
+	if w.Staff.IsZero() {
+		w.Staff = id.StaffMember(m.slot.Staff.Resource)
+	}
+	return nil
+}
+
+// isPresent reports whether the appointment has the wanted slot.
+func (m *appointmentMove) isPresent() bool {
+	return m.wanted.StartsAt.Equal(m.slot.StartsAt) && m.wanted.Minutes == m.slot.Minutes && m.wanted.Staff.UUID() == m.slot.Staff.Resource
+}
+
+// move takes the new slot, frees the old one, and publishes the change.
+func (m *appointmentMove) move(ctx context.Context) error {
+	now := pg.Instant(m.clock(m.company))
+	if !m.slot.StartsAt.After(now) {
+		return fault.Refuse(model.ReasonEventPast, "the appointment has started")
+	}
+	known, err := m.lockResources(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := m.find(ctx)
+	if err != nil {
+		return err
+	}
+	before, old := convert.Appointment(m.booking, model.Confirmed, time.Time{}, m.slot), m.slot
+	m.slot = found.slot(id.EventDate(m.newIDs(m.company)()), known)
+	m.slot.Sequence, m.slot.Listed = old.Sequence+1, old.Listed
+	b := &m.booking.Bookings[0]
+	b.Date.ID, b.Date.StartsAt, b.Date.Minutes, b.Date.Timezone = m.slot.Date, m.slot.StartsAt, m.slot.Minutes, m.slot.Timezone
+	m.booking.Version, m.booking.UpdatedAt = m.booking.Version+1, now
+	moved := &store.MovedAppointment{Transaction: m.booking, Old: old, New: &model.NewSlot{AppointmentSlot: *m.slot, Booked: 1, Booking: b.ID}}
+	overlaps := m.slot.Overlaps(old)
+	if err := m.store.Move(ctx, m.tx, m.company.ID, moved, overlaps); err != nil {
+		return err
+	}
+	after := convert.Appointment(m.booking, model.Confirmed, time.Time{}, m.slot)
+	if err := m.append(ctx, m.tx, m.company, now, appointmentMoved(after, before)); err != nil {
+		return err
+	}
+	if overlaps {
+		store.Vacate(m.tx, m.company.ID, []id.EventDate{old.Date}, pg.Instant(m.now()))
+	} else if err := m.promote(ctx, m.tx, m.company, old.Date); err != nil {
+		return err
+	}
+	store.CheckOverlaps(m.tx)
+	return nil
+}
+
+// lockResources locks everybody and everything that the appointment has or can get.
+func (m *appointmentMove) lockResources(ctx context.Context) (map[id.UUID]model.KnownResource, error) {
+	staff := m.wanted.Staff
+	if m.anyStaff {
+		staff = id.StaffMember{}
+	}
+	all, err := m.store.TypeResources(ctx, m.tx, m.company.ID, m.wanted.Type, staff)
+	if err != nil {
+		return nil, err
+	}
+	all.Staff = append(all.Staff, m.wanted.Staff, id.StaffMember(m.slot.Staff.Resource))
+	for _, room := range m.slot.Rooms {
+		all.Rooms = append(all.Rooms, id.Room(room.Resource))
+	}
+	return m.store.LockResources(ctx, m.tx, m.company.ID, all, true)
+}
+
+// find finds the new slot: with the wanted person, or if any_staff allows it, with another one.
+func (m *appointmentMove) find(ctx context.Context) (*foundSlot, error) {
+	wanted := m.wanted
+	attempts := []id.StaffMember{wanted.Staff}
+	if m.anyStaff && !wanted.WaiveHours {
+		attempts = append(attempts, id.StaffMember{})
+	}
+	var refused error
+	for _, staff := range slices.Compact(attempts) {
+		wanted.Staff = staff
+		found, refusal, err := m.findSlot(ctx, slotSearchOf{SlotRequest: &wanted, tx: m.tx, company: m.company, moved: m.slot})
+		if err != nil {
+			return nil, err
+		}
+		if refusal == nil {
+			return found, nil
+		}
+		refused = refusal
+	}
+	return nil, refused
+}
