@@ -1,12 +1,16 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/test/harness"
 )
 
 const (
@@ -110,6 +114,38 @@ func (s *salon) checkVisits(t *testing.T) {
 		}
 	}
 	t.Logf("%d appointments", len(got))
+}
+
+// auditEvents checks that each appointment has one event about its booking, and one about its cancellation. A
+// killed relay keeps the lease of its events for half a minute.
+func (s *salon) auditEvents(t *testing.T) {
+	t.Helper()
+	var booked, cancelled []string
+	for _, c := range s.callers {
+		for _, v := range c.visits {
+			if v.booked {
+				booked = append(booked, v.id)
+			}
+			if v.status == bookingv1.AppointmentStatus_APPOINTMENT_STATUS_CANCELLED {
+				cancelled = append(cancelled, v.id)
+			}
+		}
+	}
+	harness.Eventually(t, eventsLimit, func() error {
+		var gotBooked, gotCancelled []string
+		for _, e := range s.Events(t) {
+			var b bookingv1.AppointmentBooked
+			var c bookingv1.AppointmentCancelled
+			switch {
+			case e.Company != s.company.ID:
+			case e.Subject == "booking.v1.appointment_booked" && proto.Unmarshal(e.Payload, &b) == nil:
+				gotBooked = append(gotBooked, b.GetAppointment().GetId())
+			case e.Subject == "booking.v1.appointment_cancelled" && proto.Unmarshal(e.Payload, &c) == nil:
+				gotCancelled = append(gotCancelled, c.GetAppointment().GetId())
+			}
+		}
+		return errors.Join(compareSets("bookings", gotBooked, booked), compareSets("cancellations", gotCancelled, cancelled))
+	})
 }
 
 func (v *visit) String() string {

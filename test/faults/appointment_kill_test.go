@@ -50,6 +50,7 @@ func TestSlowAppointmentsDespiteKills(t *testing.T) {
 	}
 	s.checkActions(t)
 	s.audit(t)
+	s.auditEvents(t)
 }
 
 const (
@@ -174,11 +175,11 @@ func salonVictims() [][]string {
 	}
 }
 
-// killWhile kills each group of victims, in random order, each time after some answers. It ends after
+// killWhile kills each group of victims twice, in random order, each time after some answers. It ends after
 // salonLimit, or when all were killed.
 func (s *salon) killWhile(t *testing.T, answered <-chan struct{}) {
 	t.Helper()
-	groups, kills, began := salonVictims(), map[string]int{}, time.Now()
+	groups, kills, began := slices.Concat(salonVictims(), salonVictims()), map[string]int{}, time.Now()
 	rand.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 	for _, group := range groups {
 		if time.Since(began) > salonLimit || t.Failed() {
@@ -208,6 +209,7 @@ func (s *salon) killWhile(t *testing.T, answered <-chan struct{}) {
 // visit is an appointment as far as its caller knows.
 type visit struct {
 	id     string // appt_ identifier
+	booked bool   // at some time
 	status bookingv1.AppointmentStatus
 	staff  string
 	starts time.Time
@@ -301,6 +303,7 @@ func (c *salonCaller) slot() *bookingv1.SlotRequest {
 // record keeps what an answer says about an appointment.
 func (c *salonCaller) record(a *bookingv1.Appointment) *visit {
 	v := visitOf(a)
+	v.booked = v.status == bookingv1.AppointmentStatus_APPOINTMENT_STATUS_BOOKED
 	c.visits[v.id] = v
 	return v
 }
@@ -360,7 +363,7 @@ func (c *salonCaller) hold(ctx context.Context) error {
 		_, err := c.s.op.Bookings.ConfirmHold(ctx, &bookingv1.ConfirmHoldRequest{HoldId: hold})
 		return err
 	})
-	v.status = bookingv1.AppointmentStatus_APPOINTMENT_STATUS_BOOKED
+	v.status, v.booked = bookingv1.AppointmentStatus_APPOINTMENT_STATUS_BOOKED, true
 	return err
 }
 
