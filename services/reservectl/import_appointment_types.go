@@ -49,7 +49,8 @@ or have underscores:
   price          in pence or cents, tax included: one for all lengths (4000), or
                  one for each length (30:4000;60:7000)
   credits        credits that a pass pays, in the same form
-  price_name     name of the price (default: Standard)
+  price_name     name of the price (default: Standard). The price of one length is
+                 named after it, too: Standard, 30 minutes
   tax_rate_basis_points  tax rate, 2000 is 20 %
   currency       ISO 4217 (default: the company's)
   active         false for a type that cannot be booked (default: true)`,
@@ -129,6 +130,9 @@ func readPrices(f *lineFields) []*bookingv1.NewAppointmentPrice {
 		}
 		if option.Name == "" {
 			option.Name = "Standard"
+		}
+		if length > 0 { // names are unique
+			option.Name = fmt.Sprintf("%s, %d minutes", option.Name, length)
 		}
 		if len(credits) > 0 {
 			n := int32(amountFor(credits, length))

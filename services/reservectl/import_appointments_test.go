@@ -133,7 +133,7 @@ func TestAppointmentTypeImport(t *testing.T) {
 		ok(t, "appointment-type", "import", csv)
 		ok(t, "appointment-type", "import", ndjson)
 		price := func(length int32, price int64) *bookingv1.NewAppointmentPrice {
-			return &bookingv1.NewAppointmentPrice{Option: &bookingv1.NewPricingOption{Name: "Adult", Price: price, Credits: proto.Int32(1), TaxRateBasisPoints: 2000}, LengthMinutes: length}
+			return &bookingv1.NewAppointmentPrice{Option: &bookingv1.NewPricingOption{Name: fmt.Sprintf("Adult, %d minutes", length), Price: price, Credits: proto.Int32(1), TaxRateBasisPoints: 2000}, LengthMinutes: length}
 		}
 		want := &bookingv1.CreateAppointmentTypeRequest{
 			Title: "Massage", Lengths: []int32{30, 60}, Location: "North", Timezone: "Europe/London", BufferBeforeMinutes: 5, BufferAfterMinutes: 10, SlotMinutes: 30,

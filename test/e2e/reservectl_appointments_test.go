@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,8 +38,10 @@ func (o operator) testAppointmentImports(t *testing.T) {
 			lines       int
 		}{{"staff import", "staff.csv", 3}, {"appointment-type import", "appointment-types.csv", 2}, {"appointment import", "appointments.csv", 2}} {
 			for _, want := range []imported{{Read: step.lines, Created: step.lines}, {Read: step.lines, Existed: step.lines}} {
-				if sum := decode[imported](t, o.ok(t, in(step.words, absolute(step.file), "--refused", refused)...)); sum != want {
-					t.Errorf("%s: got %+v, want %+v", step.file, sum, want)
+				r := o.run(t, "", in(step.words, absolute(step.file), "--refused", refused)...)
+				if sum := decode[imported](t, r.Output); sum != want {
+					text, _ := os.ReadFile(refused)
+					t.Errorf("%s: got %+v, want %+v\n%s", step.file, sum, want, text)
 				}
 			}
 		}
