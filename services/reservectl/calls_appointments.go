@@ -141,7 +141,7 @@ func appointmentCalls() []call {
 		{
 			use: "list", short: "List appointments, by start", method: bookingv1.AppointmentService_ListAppointments_FullMethodName,
 			columns: []string{"id", "starts_at=booking.starts_at", "minutes=booking.duration_minutes", "title", "staff=staff.name", "customer=customer.id", "status"},
-			none:    "no appointments", examples: []string{"--starts-from 2026-03-29 --starts-before 2026-03-30 --staff-id staff_…", "--customer-id cust_… --status booked"},
+			none:    "no appointments", hidden: []string{"customer_must_exist"}, examples: []string{"--starts-from 2026-03-29 --starts-before 2026-03-30 --staff-id staff_…", "--customer-id cust_… --status booked"},
 		},
 		{
 			use: "get APPOINTMENT", short: "Show an appointment", method: bookingv1.AppointmentService_GetAppointment_FullMethodName, args: []string{"id"},
@@ -154,4 +154,25 @@ func appointmentCalls() []call {
 			examples: []string{"--starts-from 2026-03-29 --starts-before 2026-03-30 --resource-id staff_…,room_…"},
 		},
 	}
+}
+
+func (a *app) calendarCommand() *cobra.Command {
+	return a.callGroup("calendar", "Manage the secret addresses at which calendars are subscribed to", []call{
+		{
+			use: "list", short: "List calendars, without their secrets", method: bookingv1.CalendarService_ListCalendars_FullMethodName,
+			columns: []string{"id", "kind", "subject_id", "secret_start", "created_at", "last_read_at"}, none: "no calendars", examples: []string{"", "--subject-id staff_…"},
+		},
+		{
+			use: "get CALENDAR", short: "Show a calendar, without its secret", method: bookingv1.CalendarService_GetCalendar_FullMethodName,
+			args: []string{"id"}, examples: []string{"cal_…"},
+		},
+		{
+			use: "create", short: "Create a calendar, and print its secret, which is not shown again", method: bookingv1.CalendarService_CreateCalendar_FullMethodName,
+			required: []string{"kind"}, print: []string{"calendar", "secret"}, examples: []string{"--kind staff --subject-id staff_…", "--kind company"},
+		},
+		{
+			use: "revoke CALENDAR", short: "Revoke a calendar, whose address then no longer works", method: bookingv1.CalendarService_RevokeCalendar_FullMethodName,
+			args: []string{"id"}, examples: []string{"cal_…"},
+		},
+	})
 }

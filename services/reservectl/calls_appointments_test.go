@@ -83,6 +83,12 @@ func appointmentTests() []callTest {
 		{"appointment assignments --starts-from 2026-03-29T00:00:00Z --starts-before 2026-03-30T00:00:00Z --resource-id staff_1,room_1", bookingv1.AppointmentService_ListAssignments_FullMethodName, &bookingv1.ListAssignmentsRequest{
 			StartsFrom: at("2026-03-29T00:00:00Z"), StartsBefore: at("2026-03-30T00:00:00Z"), ResourceIds: []string{"staff_1", "room_1"},
 		}},
+		{"calendar list --subject-id staff_1", bookingv1.CalendarService_ListCalendars_FullMethodName, &bookingv1.ListCalendarsRequest{PageSize: 50, SubjectId: "staff_1"}},
+		{"calendar get cal_1", bookingv1.CalendarService_GetCalendar_FullMethodName, &bookingv1.GetCalendarRequest{Id: "cal_1"}},
+		{"calendar create --kind staff --subject-id staff_1", bookingv1.CalendarService_CreateCalendar_FullMethodName, &bookingv1.CreateCalendarRequest{
+			Kind: bookingv1.CalendarKind_CALENDAR_KIND_STAFF, SubjectId: "staff_1",
+		}},
+		{"calendar revoke cal_1", bookingv1.CalendarService_RevokeCalendar_FullMethodName, &bookingv1.RevokeCalendarRequest{Id: "cal_1"}},
 		{"registration cancel appt_1", bookingv1.BookingService_CancelBooking_FullMethodName, &bookingv1.CancelBookingRequest{BookingId: "booking_1"}},
 	}
 }

@@ -27,6 +27,11 @@ var appointmentTexts = map[string]string{
 	"ListHolidaysRequest.to":               "last day (2026-12-31)",
 	"ListStaffRequest.appointment_type_id": "only staff who offer this type (apt_…)",
 
+	// Calendars
+	"CreateCalendarRequest.kind":       "whose calendar it is",
+	"CreateCalendarRequest.subject_id": "staff member (staff_…) or customer (cust_…); none for the company",
+	"ListCalendarsRequest.subject_id":  "only calendars of this staff member or customer (staff_…, cust_…)",
+
 	// Rooms
 	"room_id":                    "room (room_…)",
 	"resource_ids":               "staff and rooms (staff_…, room_…); by default all",
