@@ -163,7 +163,7 @@ func eventUpdate(in *edgebv1.EventWrite) (*bookingv1.UpdateEventRequest, error) 
 		Title: in.Title, Description: in.Description, Timezone: in.Timezone, Location: in.Location,
 		Type: value[bookingv1.EventType](&b, "type", in.Type), Status: value[bookingv1.EventStatus](&b, "status", in.Status),
 		FreeCancellationMinutes: b.freeCancellation(in.GetFreeCancellationMinutes()), BookingRules: b.bookingRules(in.GetBookingRules()),
-		StaffAndRooms: b.staffAndRooms(in.GetStaffIds(), in.GetRoomIds()),
+		StaffAndRooms: staffAndRooms(in.GetStaffIds(), in.GetRoomIds()),
 	}
 	b.notEmpty("timezone", in.Timezone)
 	if r := in.GetRecurrence(); r != nil {

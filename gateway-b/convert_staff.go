@@ -84,18 +84,12 @@ func newTimeOff(in *edgebv1.TimeOffWrite) (*bookingv1.CreateTimeOffRequest, erro
 	}, b.Err()
 }
 
-// staffAndRooms converts a change of who teaches and where. The service replaces both lists, so a request
-// that has only one of them is refused instead of emptying the other.
-func (b *body) staffAndRooms(staff, rooms *edgev1.ResourceList) *bookingv1.StaffAndRooms {
-	switch {
-	case staff == nil && rooms == nil:
+// staffAndRooms reads who teaches and where; a list that is left out stays as it is.
+func staffAndRooms(staff, rooms *edgev1.ResourceList) *bookingv1.StaffAndRooms {
+	if staff == nil && rooms == nil {
 		return nil
-	case rooms == nil:
-		b.Add("roomIds", "required", "is required together with staffIds")
-	case staff == nil:
-		b.Add("staffIds", "required", "is required together with roomIds")
 	}
-	return &bookingv1.StaffAndRooms{StaffIds: staff.GetValues(), RoomIds: rooms.GetValues()}
+	return &bookingv1.StaffAndRooms{StaffIds: staff.GetValues(), RoomIds: rooms.GetValues(), KeepStaff: staff == nil, KeepRooms: rooms == nil}
 }
 
 // staffFault gives the fields of who teaches and where their public names.

@@ -95,7 +95,7 @@ func (f *Face) request(t testing.TB, method, path string, body any, pairs []stri
 	return r
 }
 
-// Try makes a request once and returns the answer, whatever its status.
+// Try makes a request once and returns the answer with any status.
 func (f *Face) Try(t testing.TB, method, path string, body any, pairs ...string) Answer {
 	t.Helper()
 	return f.client.Do(t, f.request(t, method, path, body, pairs))

@@ -176,9 +176,7 @@ create table if not exists assignments (
 -- The database itself keeps a person and a unit from being taken twice at a time. The check is made when
 -- the statement "set constraints … immediate" runs, or at the commit, so that a commit can move several
 -- dates past each other.
--- allow repeatable: it is dropped first
-alter table assignments drop constraint if exists assignments_overlap;
-alter table assignments add constraint assignments_overlap
+alter table assignments drop constraint if exists assignments_overlap, add constraint assignments_overlap
     exclude using gist (company_id with =, resource_id with =, unit with =, tstzrange(taken_from, taken_until) with &&)
     where (active) deferrable initially deferred;
 
@@ -210,8 +208,7 @@ alter table event_dates
     -- moved. Such a date is removed later; else null.
     add column if not exists vacated_at timestamptz;
 
-alter table event_dates drop constraint if exists event_dates_appointment;
-alter table event_dates add constraint event_dates_appointment check (appointment_id = id) not valid;
+alter table event_dates drop constraint if exists event_dates_appointment, add constraint event_dates_appointment check (appointment_id = id) not valid;
 alter table event_dates validate constraint event_dates_appointment;
 
 -- Appointments by start, and the appointments of a span.
@@ -284,6 +281,7 @@ select tenant_table(t::regclass) from unnest(array[
 drop index concurrently if exists event_dates_once;
 create unique index concurrently if not exists event_dates_once on event_dates (company_id, event_id, starts_at, appointment_id)
     nulls not distinct;
+-- allow repeatable: nothing follows that can fail
 -- +goose StatementBegin
 do $$
 begin

@@ -43,7 +43,7 @@ const (
 			select o.room_id from appointment_type_rooms o where o.company_id = $1 and o.appointment_type_id = any($4)))
 		order by r.id for no key update`
 
-	// What takes the time of resources during spans, as in TakenTimes.
+	// ImportTakenSQL reads the assignments of resources during spans, as in TakenTimes.
 	ImportTakenSQL = `select r.id, a.unit, a.taken_from, a.taken_until
 		from unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[]) r(id, starts, ends)
 		cross join lateral (` + overlapColumns + ` and a.taken_until - a.taken_from <= interval '2 days'

@@ -29,7 +29,7 @@ const (
 
 	heldTransaction = `t.status <> 'confirmed' and t.status in ('held', 'pending')`
 
-	// What a customer bought or attends.
+	// The appointments that a customer bought or attends.
 	appointmentsOfCustomerSQL = ` from (
 			select b.id from transactions t` + bookingsOfTransaction + `
 			where t.company_id = $1 and t.purchaser_id = %[1]s and t.status = 'confirmed'
