@@ -129,9 +129,12 @@ func spanOf(from, until *timestamppb.Timestamp) interval {
 // daySpan returns the span of a calendar day.
 func (r *request) daySpan(day time.Time) interval { return interval{day, r.midnight(day, 1)} }
 
-// hoursShown returns the hours that columns for people and days have in common.
-func (a agenda) hoursShown(people []staffView, days []interval) hourRange {
+// hoursShown returns the hours that columns for people and days have in common. They include the present.
+func (r *request) hoursShown(a agenda, people []staffView, days []interval) hourRange {
 	shown := usualHours
+	for _, day := range days {
+		shown.widen(interval{r.now(), r.now().Add(time.Second)}, day)
+	}
 	for _, s := range people {
 		for _, day := range days {
 			for _, shift := range a.shifts(s.GetId(), day) {
@@ -270,7 +273,7 @@ func (r *request) dayAgenda() error {
 	if err := r.readHours(&a, shown, day); err != nil {
 		return err
 	}
-	part := a.hoursShown(shown, []interval{day}).column(day)
+	part := r.hoursShown(a, shown, []interval{day}).column(day)
 	page.Marks = hourMarks(part, r.session.Clock.Zone)
 	for _, s := range shown {
 		page.Columns = append(page.Columns, r.column(a, s, day, part))
@@ -367,7 +370,7 @@ func (r *request) weekOf(page *weekAgendaPage, a agenda, days []interval) error 
 	if err := r.readHours(&a, only, interval{days[0].from, days[len(days)-1].until}); err != nil {
 		return err
 	}
-	hours := a.hoursShown(only, days)
+	hours := r.hoursShown(a, only, days)
 	page.Marks = hourMarks(hours.column(days[0]), r.session.Clock.Zone)
 	for _, day := range days {
 		c := r.column(a, *page.Person, day, hours.column(day))
