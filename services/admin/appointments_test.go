@@ -89,6 +89,15 @@ func TestAgenda(t *testing.T) {
 			t.Errorf("%d calls for hours, the last for %v", n, req)
 		}
 	})
+	t.Run("shows the present outside the usual hours", func(t *testing.T) {
+		w, s := newSalon(t)
+		day := w.get("/appointments?day=" + s.day()).body
+		if strings.Contains(day, `class="now`) || strings.Contains(day, ">05:00<") {
+			t.Error("another day shows the present")
+		}
+		w.web.now = func() time.Time { return s.at.Add(-5*time.Hour + 20*time.Minute) }
+		w.get("/appointments?day="+s.day()).must(t, ">05:00<", `class="now r4 n1"`)
+	})
 	t.Run("shows a week of all people, and of one", func(t *testing.T) {
 		w.get("/appointments/week?from="+s.day()).must(t, `href="/appointments/appt_1"`, "Ann Smith", "Alex", `href="/events/evt_1/dates/date_1"`)
 		w.get("/appointments/week?staff=staff_1&from="+s.day()).must(t, `class="block r24 n12"`, `href="/appointments?day=`+s.day(), "&amp;staff=staff_1")
