@@ -115,7 +115,7 @@ func gaps(all, taken []interval) []interval {
 // freeStep is the longest free place that the agenda shows as one link, and freeLeast the shortest.
 const (
 	freeStep  = time.Hour
-	freeLeast = 10 * time.Minute
+	freeLeast = 15 * time.Minute
 )
 
 // freeGrid is the time between the instants at which free places begin.
