@@ -12,7 +12,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// agendaColumns is the largest number of people whom the agenda of a day shows beside each other. It reads
+// agendaColumns is the largest number of people whom the agenda of a day shows next to each other. It reads
 // the working hours of each of them.
 const agendaColumns = 12
 
