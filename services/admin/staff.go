@@ -78,7 +78,7 @@ func (r *request) staffList() error {
 type staffFormPage struct {
 	Form   *form
 	Member *staffView // nil for a new person
-	// Hours, TimeOff and Types are shown beside the form.
+	// Hours, TimeOff and Types are shown next to the form.
 	Hours   []*message
 	TimeOff []timeOffView
 	Types   []slotType
