@@ -2639,7 +2639,7 @@ type AppointmentType struct {
 	// Reference The type's key in an earlier system, or null.
 	Reference *string `json:"reference"`
 
-	// Rooms What each appointment uses: one unit for each entry.
+	// Rooms The rooms that each appointment uses: one unit for each entry.
 	Rooms []RoomRequirement `json:"rooms"`
 
 	// SlotMinutes Appointments start at local times whose minutes after midnight are a multiple of this number.
@@ -2693,7 +2693,7 @@ type AppointmentTypeWrite struct {
 	// Reference The type's key in an earlier system, unique among the types. It cannot change.
 	Reference *string `json:"reference,omitempty"`
 
-	// Rooms What each appointment uses: one unit for each entry. A room can be in only one entry.
+	// Rooms The rooms that each appointment uses: one unit for each entry. A room can be in only one entry.
 	Rooms *[]RoomRequirement `json:"rooms,omitempty"`
 
 	// SlotMinutes The grid of the starts, in minutes after midnight. Defaults to 15.
@@ -2838,7 +2838,7 @@ type Assignment struct {
 	Unit int `json:"unit"`
 }
 
-// Assignments What takes the time of staff and rooms in a span.
+// Assignments The assignments of staff and rooms, and their time off, in a span.
 type Assignments struct {
 	// Assignments The assignments, ordered by their start.
 	Assignments []Assignment `json:"assignments"`
@@ -9252,7 +9252,7 @@ type ClientInterface interface {
 	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
 	MoveAppointment(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListAssignments List what takes the time of staff and rooms
+	// ListAssignments List assignments of staff and rooms
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -12293,7 +12293,7 @@ func (c *Client) MoveAppointment(ctx context.Context, id AppointmentID, params *
 	return c.Client.Do(req)
 }
 
-// ListAssignments List what takes the time of staff and rooms
+// ListAssignments List assignments of staff and rooms
 //
 // Requires the permission `appointments:read`.
 //
@@ -29545,7 +29545,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
 	MoveAppointmentWithResponse(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveAppointmentResponse, error)
 
-	// ListAssignmentsWithResponse List what takes the time of staff and rooms
+	// ListAssignmentsWithResponse List assignments of staff and rooms
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -39199,7 +39199,7 @@ func (c *ClientWithResponses) MoveAppointmentWithResponse(ctx context.Context, i
 	return ParseMoveAppointmentResponse(rsp)
 }
 
-// ListAssignmentsWithResponse List what takes the time of staff and rooms
+// ListAssignmentsWithResponse List assignments of staff and rooms
 //
 // Requires the permission `appointments:read`.
 //

@@ -1689,7 +1689,7 @@ class AppointmentHold(TypedDict):
 
 
 class Assignments(TypedDict):
-    """What takes the time of staff and rooms in a span."""
+    """The assignments of staff and rooms, and their time off, in a span."""
 
     assignments: list[Assignment]
     truncated: bool
@@ -4725,7 +4725,7 @@ class Operations(Client):
         startsBefore: str | None = None,
         resourceIds: str | None = None,
     ) -> Assignments:
-        """List what takes the time of staff and rooms.
+        """List assignments of staff and rooms.
 
         Requires the permission `appointments:read`.
 

@@ -2716,7 +2716,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what takes the time of staff and rooms
+         * List assignments of staff and rooms
          * @description Requires the permission `appointments:read`.
          *
          *     Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
@@ -6032,7 +6032,7 @@ export interface components {
             maximumAdvanceDays: number | null;
             /** @description The ids of the staff members who offer the type (`staff_…`). */
             staffIds: string[];
-            /** @description What each appointment uses: one unit for each entry. */
+            /** @description The rooms that each appointment uses: one unit for each entry. */
             rooms: components["schemas"]["RoomRequirement"][];
             /** @description The prices. */
             pricingOptions: components["schemas"]["AppointmentPrice"][];
@@ -6109,7 +6109,7 @@ export interface components {
             maximumAdvanceDays?: number | null;
             /** @description The ids of the staff members who offer the type (`staff_…`). Nobody can book a type without staff. */
             staffIds?: string[];
-            /** @description What each appointment uses: one unit for each entry. A room can be in only one entry. */
+            /** @description The rooms that each appointment uses: one unit for each entry. A room can be in only one entry. */
             rooms?: components["schemas"]["RoomRequirement"][];
             /** @description The prices to add or change. */
             pricingOptions?: components["schemas"]["AppointmentPriceWrite"][];
@@ -6396,7 +6396,7 @@ export interface components {
             /** @description The appointment's id. */
             appointmentId: string;
         };
-        /** @description What takes the time of staff and rooms in a span. */
+        /** @description The assignments of staff and rooms, and their time off, in a span. */
         Assignments: {
             /** @description The assignments, ordered by their start. */
             assignments: components["schemas"]["Assignment"][];
