@@ -193,6 +193,10 @@ type timeOffView struct {
 
 // When says from when to when the time off lasts.
 func (t timeOffView) When() *message {
+	from, to := t.GetStartsAt().AsTime().In(t.clock.Zone), t.GetEndsAt().AsTime().In(t.clock.Zone)
+	if from.YearDay() == to.YearDay() && from.Year() == to.Year() {
+		return literal(t.clock.Time(t.GetStartsAt()) + "–" + t.clock.Hour(t.GetEndsAt()))
+	}
 	return msg("appointments.off.span", "from", t.clock.Time(t.GetStartsAt()), "to", t.clock.Time(t.GetEndsAt()))
 }
 
