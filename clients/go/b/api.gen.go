@@ -9252,7 +9252,7 @@ type ClientInterface interface {
 	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
 	MoveAppointment(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListAssignments List assignments of staff and rooms
+	// ListAssignments List assignments
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -12293,7 +12293,7 @@ func (c *Client) MoveAppointment(ctx context.Context, id AppointmentID, params *
 	return c.Client.Do(req)
 }
 
-// ListAssignments List assignments of staff and rooms
+// ListAssignments List assignments
 //
 // Requires the permission `appointments:read`.
 //
@@ -29545,7 +29545,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
 	MoveAppointmentWithResponse(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveAppointmentResponse, error)
 
-	// ListAssignmentsWithResponse List assignments of staff and rooms
+	// ListAssignmentsWithResponse List assignments
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -39199,7 +39199,7 @@ func (c *ClientWithResponses) MoveAppointmentWithResponse(ctx context.Context, i
 	return ParseMoveAppointmentResponse(rsp)
 }
 
-// ListAssignmentsWithResponse List assignments of staff and rooms
+// ListAssignmentsWithResponse List assignments
 //
 // Requires the permission `appointments:read`.
 //

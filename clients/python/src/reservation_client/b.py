@@ -4725,7 +4725,7 @@ class Operations(Client):
         startsBefore: str | None = None,
         resourceIds: str | None = None,
     ) -> Assignments:
-        """List assignments of staff and rooms.
+        """List assignments.
 
         Requires the permission `appointments:read`.
 

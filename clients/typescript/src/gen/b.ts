@@ -2716,7 +2716,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List assignments of staff and rooms
+         * List assignments
          * @description Requires the permission `appointments:read`.
          *
          *     Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
