@@ -21,4 +21,5 @@ type facade struct {
 	notes         customerv1.NoteServiceClient
 	subscriptions subscriptionv1.SubscriptionServiceClient
 	media         mediav1.MediaServiceClient
+	appointments  bookingv1.AppointmentServiceClient
 }

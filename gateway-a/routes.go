@@ -32,6 +32,8 @@ func routes() []edge.Route {
 		{Method: http.MethodGet, Path: "/customer/{id}/pass/{pass_id}", Scope: scopes.PassesRead},
 		{Method: http.MethodGet, Path: "/customer/{id}/subscriptions", Scope: scopes.SubscriptionsRead, Query: []string{"page", "pageSize", "status"}},
 		{Method: http.MethodGet, Path: "/customer/{id}/subscription/{subscription_id}", Scope: scopes.SubscriptionsRead},
+		{Method: http.MethodGet, Path: "/customer/{id}/appointments", Scope: scopes.AppointmentsRead, Query: []string{"page", "pageSize", "status"}},
+		{Method: http.MethodGet, Path: "/customer/{id}/appointment/{appointment_id}", Scope: scopes.AppointmentsRead},
 		{Method: http.MethodGet, Path: "/customer/{id}/media", Scope: scopes.MediaRead, Query: []string{"page", "pageSize"}},
 		{Method: http.MethodGet, Path: "/customer/{id}/media/{media_id}", Scope: scopes.MediaRead},
 		{Method: http.MethodGet, Path: "/customer/{id}/notes", Scope: scopes.NotesRead, Query: []string{"page", "pageSize", "kind"}},

@@ -34,15 +34,16 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	return edge.Run(ctx, h, cfg.Addr, cfg.Edge, func(o edge.Options, s *edge.Services) (http.Handler, error) {
-		customer := s.Dial("customer", cfg.CustomerAddr)
+		customer, booking := s.Dial("customer", cfg.CustomerAddr), s.Dial("booking", cfg.BookingAddr)
 		return newHandler(ctx, o, services{
 			tokens:        authv1.NewTokenServiceClient(s.Dial("auth", cfg.AuthAddr)),
 			customers:     customerv1.NewCustomerServiceClient(customer),
 			notes:         customerv1.NewNoteServiceClient(customer),
-			bookings:      bookingv1.NewBookingServiceClient(s.Dial("booking", cfg.BookingAddr)),
+			bookings:      bookingv1.NewBookingServiceClient(booking),
 			passes:        passv1.NewPassServiceClient(s.Dial("pass", cfg.PassAddr)),
 			subscriptions: subscriptionv1.NewSubscriptionServiceClient(s.Dial("subscription", cfg.SubscriptionAddr)),
 			media:         mediav1.NewMediaServiceClient(s.Dial("media", cfg.MediaAddr)),
+			appointments:  bookingv1.NewAppointmentServiceClient(booking),
 		})
 	})
 }
@@ -56,6 +57,7 @@ type services struct {
 	passes        passv1.PassServiceClient
 	subscriptions subscriptionv1.SubscriptionServiceClient
 	media         mediav1.MediaServiceClient
+	appointments  bookingv1.AppointmentServiceClient
 }
 
 // newHandler returns a handler that serves Interface A with the given services. An API client
@@ -70,7 +72,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	err = errors.Join(
 		edgeav1.RegisterInterfaceAServiceHandlerServer(ctx, e.Mux(), &facade{
 			customers: s.customers, single: edge.NewCustomers(s.customers), bookings: s.bookings, passes: s.passes, notes: s.notes,
-			subscriptions: s.subscriptions, media: s.media,
+			subscriptions: s.subscriptions, media: s.media, appointments: s.appointments,
 		}),
 		e.Handle(http.MethodPost, "/token", tokens.serve),
 		e.Handle(http.MethodGet, "/customers", list.serve),

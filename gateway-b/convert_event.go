@@ -39,6 +39,9 @@ func newEvent(in *edgebv1.EventWrite) (out *bookingv1.CreateEventRequest, names 
 		Type: value[bookingv1.EventType](&b, "type", in.Type), Status: value[bookingv1.EventStatus](&b, "status", in.Status),
 		FreeCancellationMinutes: edge.OrEmpty(in.GetFreeCancellationMinutes()).Value, BookingRules: b.bookingRules(in.GetBookingRules()),
 	}
+	if in.GetStaffIds() != nil || in.GetRoomIds() != nil {
+		out.StaffAndRooms = &bookingv1.StaffAndRooms{StaffIds: in.GetStaffIds().GetValues(), RoomIds: in.GetRoomIds().GetValues()}
+	}
 	b.notEmpty("timezone", in.Timezone)
 	if len(in.GetDates()) > 0 {
 		b.newDates(out, in)
@@ -160,6 +163,7 @@ func eventUpdate(in *edgebv1.EventWrite) (*bookingv1.UpdateEventRequest, error) 
 		Title: in.Title, Description: in.Description, Timezone: in.Timezone, Location: in.Location,
 		Type: value[bookingv1.EventType](&b, "type", in.Type), Status: value[bookingv1.EventStatus](&b, "status", in.Status),
 		FreeCancellationMinutes: b.freeCancellation(in.GetFreeCancellationMinutes()), BookingRules: b.bookingRules(in.GetBookingRules()),
+		StaffAndRooms: staffAndRooms(in.GetStaffIds(), in.GetRoomIds()),
 	}
 	b.notEmpty("timezone", in.Timezone)
 	if r := in.GetRecurrence(); r != nil {

@@ -11,7 +11,7 @@ func eventDateUpdate(id string, in *edgebv1.EventDateUpdate) (*bookingv1.EventDa
 	in = edge.OrEmpty(in)
 	var b body
 	change := b.dateChange("", in.StartsAt, in.EndsAt, in.Duration, in.GetCapacity())
-	change.Id = id
+	change.Id, change.StaffAndRooms = id, staffAndRooms(in.GetStaffIds(), in.GetRoomIds())
 	return change, b.Err()
 }
 

@@ -79,6 +79,16 @@ func renameFields(err error, special map[string]string) error {
 	return rename(fault.From(err), names)
 }
 
+// renamePaths replaces parts of the paths of fields in a call's error. pairs are as for strings.NewReplacer.
+func renamePaths(err error, pairs ...string) error {
+	f, parts := fault.From(err), strings.NewReplacer(pairs...)
+	names := make(map[string]string, len(f.Fields))
+	for _, field := range f.Fields {
+		names[field.Field] = publicName(parts.Replace(field.Field), fieldNames())
+	}
+	return f.Rename(names)
+}
+
 func publicName(path string, names map[string]string) string {
 	if name, ok := names[path]; ok {
 		return name

@@ -34,6 +34,11 @@ type facade struct {
 	testMode      authv1.TestModeServiceClient
 	calendars     bookingv1.CalendarServiceClient
 	interfaceURL  string // the address of Interface B, with base
+
+	staff            bookingv1.StaffServiceClient
+	rooms            bookingv1.RoomServiceClient
+	appointmentTypes bookingv1.AppointmentTypeServiceClient
+	appointments     bookingv1.AppointmentServiceClient
 }
 
 // setCreated makes the response a 201 with the Location and the ETag of the created resource, and

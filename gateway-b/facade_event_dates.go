@@ -55,7 +55,7 @@ func (f *facade) UpdateEventDate(ctx context.Context, req *edgebv1.UpdateEventDa
 	}
 	res, err := f.events.UpdateEventDate(ctx, &bookingv1.UpdateEventDateRequest{Date: change, ExpectedVersion: edge.ExpectedVersion(ctx)})
 	if err != nil {
-		return nil, renameFields(err, topDateNames("date"))
+		return nil, renameFields(staffFault(err), topDateNames("date"))
 	}
 	return &edgebv1.UpdateEventDateResponse{EventDate: resource.ScheduledDate(edge.Tag(ctx, res.GetScheduled()))}, nil
 }

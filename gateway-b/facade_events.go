@@ -48,7 +48,7 @@ func (f *facade) CreateEvent(ctx context.Context, req *edgebv1.CreateEventReques
 	}
 	res, err := f.events.CreateEvent(ctx, create)
 	if err != nil {
-		return nil, renameFields(err, names)
+		return nil, renameFields(staffFault(err), names)
 	}
 	return &edgebv1.CreateEventResponse{Event: resource.WholeEvent(setCreated(ctx, "events", res.GetEvent()))}, nil
 }
@@ -62,7 +62,7 @@ func (f *facade) UpdateEvent(ctx context.Context, req *edgebv1.UpdateEventReques
 	update.Id, update.ExpectedVersion = req.GetId(), edge.ExpectedVersion(ctx)
 	res, err := f.events.UpdateEvent(ctx, update)
 	if err != nil {
-		return nil, renameFields(err, topDateNames("only_date"))
+		return nil, renameFields(staffFault(err), topDateNames("only_date"))
 	}
 	return &edgebv1.UpdateEventResponse{Event: resource.WholeEvent(edge.Tag(ctx, res.GetEvent()))}, nil
 }

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	reasonHoldConfirmed = "HOLD_CONFIRMED"
-	reasonHoldExpired   = "HOLD_EXPIRED"
+	reasonHoldConfirmed    = "HOLD_CONFIRMED"
+	reasonHoldExpired      = "HOLD_EXPIRED"
+	reasonHoldNotConfirmed = "HOLD_NOT_CONFIRMED"
 )
 
 // CreateHold is POST /holds.

@@ -2,6 +2,7 @@ package gatewayb
 
 import (
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -107,6 +108,17 @@ func queryRequired(q *edge.Query, name string, value *string) string {
 	if value == nil || *value == "" {
 		q.Fail(fault.InvalidParameter(name, "required", "is required"))
 		return ""
+	}
+	return *value
+}
+
+// queryDay reads a calendar day, or "" if it is absent.
+func queryDay(q *edge.Query, name string, value *string) string {
+	if value == nil {
+		return ""
+	}
+	if _, err := time.Parse(time.DateOnly, *value); err != nil {
+		q.Fail(fault.InvalidParameter(name, "format", "must be a day, for example 2026-03-29"))
 	}
 	return *value
 }

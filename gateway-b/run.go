@@ -54,6 +54,11 @@ func Run(ctx context.Context, h *service.Host) error {
 			testMode:      authv1.NewTestModeServiceClient(auth),
 			calendars:     bookingv1.NewCalendarServiceClient(booking),
 			interfaceURL:  cfg.interfaceURL(),
+
+			staff:            bookingv1.NewStaffServiceClient(booking),
+			rooms:            bookingv1.NewRoomServiceClient(booking),
+			appointmentTypes: bookingv1.NewAppointmentTypeServiceClient(booking),
+			appointments:     bookingv1.NewAppointmentServiceClient(booking),
 		})
 	})
 }
@@ -75,6 +80,11 @@ type services struct {
 	testMode      authv1.TestModeServiceClient
 	calendars     bookingv1.CalendarServiceClient
 	interfaceURL  string
+
+	staff            bookingv1.StaffServiceClient
+	rooms            bookingv1.RoomServiceClient
+	appointmentTypes bookingv1.AppointmentTypeServiceClient
+	appointments     bookingv1.AppointmentServiceClient
 }
 
 // newHandler returns a handler that serves Interface B with the given services.
@@ -91,6 +101,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, waitlist: s.waitlist, passes: s.passes,
 			discounts: s.discounts, plans: s.plans, subscriptions: s.subscriptions, media: s.media, webhooks: s.webhooks, requests: s.requests, testMode: s.testMode,
 			calendars: s.calendars, interfaceURL: s.interfaceURL,
+			staff: s.staff, rooms: s.rooms, appointmentTypes: s.appointmentTypes, appointments: s.appointments,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokens.serve),
 	)

@@ -40,6 +40,10 @@ type demoData struct {
 	customers []string // identifiers, in the order of their references
 	events    []*bookingv1.Event
 	passTypes []string // identifiers
+	staff     []string // identifiers, in the order of people
+	rooms     []string // identifiers, as studioA counts them
+
+	appointmentTypes []*bookingv1.AppointmentType // as massage counts them
 
 	collections   []string                       // identifiers, as mediaItems counts them
 	items         []string                       // identifiers, in the order of mediaItems
@@ -105,19 +109,20 @@ type offering struct {
 	price              int64
 	credits            int32
 	once               int // for a one-off event, days from today (negative: in the past); 0: weekly
+	teacher            int // a position in people
 }
 
 func offerings() []offering {
 	class, workshop := bookingv1.EventType_EVENT_TYPE_CLASS, bookingv1.EventType_EVENT_TYPE_WORKSHOP
 	return []offering{
-		{"Morning Vinyasa", "A flowing start to the day, all levels.", class, time.Monday, 7, 30, 60, 18, 1400, 1, 0},
-		{"Reformer Pilates", "Small group on the reformer; bring grip socks.", class, time.Tuesday, 12, 15, 50, 8, 2200, 2, 0},
-		{"Yin & Sound", "Long holds, then a sound bath.", class, time.Wednesday, 19, 0, 75, 20, 1600, 1, 0},
-		{"Vinyasa for Beginners", "Six weeks of the basics, drop in at any time.", class, time.Thursday, 18, 30, 60, 16, 1200, 1, 0},
-		{"Pregnancy Yoga", "From the second trimester on.", class, time.Saturday, 9, 30, 60, 12, 1500, 1, 0},
-		{"Sunday Barre", "Ballet, strength and very sore legs.", class, time.Sunday, 10, 0, 55, 14, 1500, 1, 0},
-		{"Handstand Workshop", "An afternoon upside down, with Þóra.", workshop, time.Saturday, 14, 0, 180, 24, 4500, 0, 18},
-		{"Breathwork & Cacao", "An evening in candlelight.", workshop, time.Friday, 19, 30, 120, 30, 3500, 0, -40},
+		{"Morning Vinyasa", "A flowing start to the day, all levels.", class, time.Monday, 7, 30, 60, 18, 1400, 1, 0, thora},
+		{"Reformer Pilates", "Small group on the reformer; bring grip socks.", class, time.Tuesday, 12, 15, 50, 8, 2200, 2, 0, maya},
+		{"Yin & Sound", "Long holds, then a sound bath.", class, time.Wednesday, 19, 0, 75, 20, 1600, 1, 0, sam},
+		{"Vinyasa for Beginners", "Six weeks of the basics, drop in at any time.", class, time.Thursday, 18, 30, 60, 16, 1200, 1, 0, thora},
+		{"Pregnancy Yoga", "From the second trimester on.", class, time.Saturday, 9, 30, 60, 12, 1500, 1, 0, maya},
+		{"Sunday Barre", "Ballet, strength and very sore legs.", class, time.Sunday, 10, 0, 55, 14, 1500, 1, 0, maya},
+		{"Handstand Workshop", "An afternoon upside down, with Þóra.", workshop, time.Saturday, 14, 0, 180, 24, 4500, 0, 18, thora},
+		{"Breathwork & Cacao", "An evening in candlelight.", workshop, time.Friday, 19, 30, 120, 30, 3500, 0, -40, maya},
 	}
 }
 
@@ -127,6 +132,7 @@ func (d *demoData) createEvents(ctx context.Context) error {
 			Title: o.title, Description: o.description, Type: o.kind, Timezone: demoZone,
 			Location: "Studio " + string(rune('A'+i%2)), Dates: d.dates(o),
 			PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: o.price, TaxRateBasisPoints: 2000}},
+			StaffAndRooms:  &bookingv1.StaffAndRooms{StaffIds: []string{d.staff[o.teacher]}, RoomIds: []string{d.rooms[i%2]}},
 		}
 		if o.credits > 0 {
 			req.PricingOptions[0].Credits = &o.credits

@@ -1,5 +1,6 @@
 // Package demonstration creates the demonstration company: a studio with customers, passes, a year
-// of classes around today, past and future bookings, a library of media, and subscriptions in every state.
+// of classes around today, past and future bookings, a library of media, subscriptions in every state, and
+// staff, rooms and appointments.
 //
 // It continues after an interrupted run without creating anything twice: its requests have
 // references and idempotency keys, and the caller saves credentials, which are shown only once,
@@ -78,11 +79,17 @@ type Platform struct {
 	customers customerv1.CustomerServiceClient
 	events    bookingv1.EventServiceClient
 	bookings  bookingv1.BookingServiceClient
-	passes    passv1.PassServiceClient
-	plans     subscriptionv1.PlanServiceClient
-	subs      subscriptionv1.SubscriptionServiceClient
-	media     mediav1.MediaServiceClient
-	files     *mediaupload.Sender
+
+	staff            bookingv1.StaffServiceClient
+	rooms            bookingv1.RoomServiceClient
+	appointmentTypes bookingv1.AppointmentTypeServiceClient
+	appointments     bookingv1.AppointmentServiceClient
+
+	passes passv1.PassServiceClient
+	plans  subscriptionv1.PlanServiceClient
+	subs   subscriptionv1.SubscriptionServiceClient
+	media  mediav1.MediaServiceClient
+	files  *mediaupload.Sender
 }
 
 // Services are connections to the services.
@@ -102,6 +109,8 @@ func On(s Services, as func(ctx context.Context, company string) context.Context
 		keys: authv1.NewApiKeyServiceClient(s.Auth), admins: authv1.NewAdministratorServiceClient(s.Auth),
 		customers: customerv1.NewCustomerServiceClient(s.Customer),
 		events:    bookingv1.NewEventServiceClient(s.Booking), bookings: bookingv1.NewBookingServiceClient(s.Booking),
+		staff: bookingv1.NewStaffServiceClient(s.Booking), rooms: bookingv1.NewRoomServiceClient(s.Booking),
+		appointmentTypes: bookingv1.NewAppointmentTypeServiceClient(s.Booking), appointments: bookingv1.NewAppointmentServiceClient(s.Booking),
 		passes: passv1.NewPassServiceClient(s.Pass),
 		plans:  subscriptionv1.NewPlanServiceClient(s.Subscription), subs: subscriptionv1.NewSubscriptionServiceClient(s.Subscription),
 		media: media,
@@ -143,8 +152,9 @@ func (p *Platform) Seed(ctx context.Context, st *State, save func() error) error
 		return err
 	}
 	for _, step := range []func(context.Context) error{
-		d.importCustomers, d.createEvents, d.createPasses, d.importHistory, d.bookUpcoming,
+		d.importCustomers, d.createStaff, d.createRooms, d.createEvents, d.createPasses, d.importHistory, d.bookUpcoming,
 		d.createLibrary, d.createPlans, d.subscribe, d.importSubscriptions, d.bookBySubscription, d.entitle, d.watch,
+		d.closeForHolidays, d.createAppointmentTypes, d.importAppointments, d.bookVisits, d.substitute,
 	} {
 		if err := step(ctx); err != nil {
 			return err

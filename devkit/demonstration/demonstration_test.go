@@ -40,6 +40,9 @@ type services struct {
 	missing  int // how often GetCustomerPass finds no pass
 	full     int // how many bookings are refused
 	booked   []*bookingv1.CreateTransactionRequest
+	taken    int                      // how many slots are refused
+	slots    []*bookingv1.SlotRequest // of booked and held appointments
+	moves    []*bookingv1.MoveAppointmentRequest
 	stopAt   string // a method that is not available
 }
 
@@ -134,6 +137,8 @@ func (s *services) answer(req proto.Message, response any) (changed bool, err er
 			return false, fault.Refuse("EVENT_FULL", "the date is full")
 		}
 		s.booked = append(s.booked, proto.CloneOf(req.(*bookingv1.CreateTransactionRequest)))
+	default:
+		return s.answerAppointments(n, req, response)
 	}
 	return true, nil
 }

@@ -252,12 +252,15 @@ func (d *decoder) value(tok json.Token, fd protoreflect.FieldDescriptor, fresh f
 	return v, false, d.wrongType(tok, path, problem, depth)
 }
 
-// message reads a message into v, from an object or, for the messages of reservation.edge.v1, from a
-// single value.
+// message reads a message into v, from an object or an array or, for the messages of
+// reservation.edge.v1, from a single value.
 func (d *decoder) message(tok json.Token, fd protoreflect.FieldDescriptor, v protoreflect.Value, path string, depth int) (protoreflect.Value, bool, error) {
 	if one := valueFor(fd.Message().FullName()); one != nil {
 		ok, err := d.valueOf(one, tok, v.Message().Interface(), path, depth)
 		return v, ok, err
+	}
+	if values := arrayOf(fd.Message()); values != nil {
+		return v, tok == json.Delim('['), d.list(v.Message(), values, tok, path, depth)
 	}
 	if tok != json.Delim('{') {
 		return v, false, d.wrongType(tok, path, "must be an object", depth)

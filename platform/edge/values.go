@@ -52,12 +52,26 @@ func valueFor(name protoreflect.FullName) *value {
 		return &value{nullable: true, append: appendNullableText, read: readNullableText}
 	case "reservation.edge.v1.Json":
 		return &value{append: func(b []byte, m proto.Message) []byte { return append(b, m.(*edgev1.Json).GetText()...) }}
-	case "reservation.edge.v1.TextList", "reservation.edge.v1.IdentifierList", "reservation.edge.v1.CollectionList", "reservation.edge.v1.TagList":
+	case "reservation.edge.v1.TextList", "reservation.edge.v1.IdentifierList", "reservation.edge.v1.CollectionList", "reservation.edge.v1.TagList",
+		"reservation.edge.v1.StaffList", "reservation.edge.v1.ResourceList":
 		return &value{append: appendTextList, read: readTextList}
-	case "reservation.edge.v1.DayList":
-		return &value{append: appendDayList, read: readDayList}
+	case "reservation.edge.v1.DayList", "reservation.edge.v1.LengthList":
+		return &value{append: appendNumberList, read: readNumberList}
 	}
 	return nil
+}
+
+// arrayOf returns the field of a message that is an array of objects in JSON, or nil. Such a message has
+// only this field, values. Unlike a repeated field, it can be absent.
+func arrayOf(md protoreflect.MessageDescriptor) protoreflect.FieldDescriptor {
+	if md.Fields().Len() != 1 {
+		return nil
+	}
+	fd := md.Fields().Get(0)
+	if fd.Name() != "values" || !fd.IsList() || fd.Kind() != protoreflect.MessageKind {
+		return nil
+	}
+	return fd
 }
 
 func appendNullableInt(b []byte, m proto.Message) []byte {
@@ -156,9 +170,9 @@ func readTextList(d *decoder, tok json.Token, m proto.Message, depth int) (rule,
 	return rule, problem, nil
 }
 
-func appendDayList(b []byte, m proto.Message) []byte {
+func appendNumberList(b []byte, m proto.Message) []byte {
 	b = append(b, '[')
-	for i, n := range m.(*edgev1.DayList).GetValues() {
+	for i, n := range m.(interface{ GetValues() []int32 }).GetValues() {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -167,13 +181,14 @@ func appendDayList(b []byte, m proto.Message) []byte {
 	return append(b, ']')
 }
 
-func readDayList(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error) {
+func readNumberList(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error) {
 	if tok != json.Delim('[') {
 		return ruleType, "must be an array", d.rest(tok, depth)
 	}
-	list, bound := m.(*edgev1.DayList), d.bound(m.ProtoReflect().Descriptor().Fields().ByName("values"))
+	field := m.ProtoReflect().Descriptor().Fields().ByName("values")
+	list, bound := m.ProtoReflect().Mutable(field).List(), d.bound(field)
 	for d.dec.More() {
-		if len(list.Values) == bound.Items {
+		if list.Len() == bound.Items {
 			return bounds.RuleItems, bound.TooMany(), d.array(depth + 1)
 		}
 		tok, err := d.dec.Token()
@@ -188,7 +203,7 @@ func readDayList(d *decoder, tok json.Token, m proto.Message, depth int) (rule, 
 			}
 			continue
 		}
-		list.Values = append(list.Values, int32(v.Int()))
+		list.Append(v)
 	}
 	if _, err := d.dec.Token(); err != nil {
 		return "", "", syntaxFault(err)

@@ -49,7 +49,8 @@ func eventWith(e *bookingv1.Event, dates []*bookingv1.EventDate) *edgebv1.Event 
 		FreeCancellationMinutes: nullableInt(e.FreeCancellationMinutes), BookingRules: bookingRules(e.GetBookingRules()),
 		Dates:          edge.Convert(dates, EventDate),
 		PricingOptions: edge.Convert(e.GetPricingOptions(), pricingOption),
-		CreatedAt:      utc(e.GetCreatedAt()), UpdatedAt: utc(e.GetUpdatedAt()),
+		StaffIds:       e.GetStaffAndRooms().GetStaffIds(), RoomIds: e.GetStaffAndRooms().GetRoomIds(), AppointmentTypeId: nullableText(e.GetAppointmentTypeId()),
+		CreatedAt: utc(e.GetCreatedAt()), UpdatedAt: utc(e.GetUpdatedAt()),
 	}
 	summarize(out, e.GetSummary())
 	if r := e.GetRecurrence(); r != nil {
@@ -110,7 +111,7 @@ func ScheduledDate(s *bookingv1.ScheduledDate) *edgebv1.ScheduledDate {
 		Status: enum.Name(d.GetStatus()), StartsAt: utc(d.GetStartsAt()), EndsAt: utc(end(d)), Duration: d.GetDurationMinutes(),
 		Timezone: d.GetTimezone(), Location: s.GetLocation(), Capacity: nullableInt(d.Capacity), SpotsTaken: d.GetBooked(), SpotsAvailable: nullableInt(nil),
 		WaitlistLength: s.GetWaiting(), Available: s.GetAvailable(), OpensAt: nullableTime(s.GetOpensAt()), ClosesAt: nullableTime(s.GetClosesAt()),
-		UpdatedAt: utc(s.GetUpdatedAt()),
+		UpdatedAt: utc(s.GetUpdatedAt()), Staff: edge.Convert(d.GetStaff(), assignedStaff), Rooms: edge.Convert(d.GetRooms(), assignedRoom),
 	}
 	if d != nil && d.Capacity != nil {
 		available := d.GetCapacity() - d.GetBooked()
@@ -122,7 +123,19 @@ func ScheduledDate(s *bookingv1.ScheduledDate) *edgebv1.ScheduledDate {
 	return out
 }
 
-// end returns the instant at which a date ends.
-func end(d *bookingv1.EventDate) *timestamppb.Timestamp {
+func assignedStaff(s *bookingv1.AssignedStaff) *edgebv1.AssignedStaff {
+	p := s.GetStaff()
+	return &edgebv1.AssignedStaff{Id: p.GetId(), Name: p.GetName(), Color: p.GetColor(), SubstitutesForId: nullableText(s.GetSubstitutesForId())}
+}
+
+func assignedRoom(r *bookingv1.RoomReference) *edgebv1.AssignedRoom {
+	return &edgebv1.AssignedRoom{Id: r.GetId(), Name: r.GetName(), Unit: r.GetUnit()}
+}
+
+// end returns the instant at which an event date or a booking ends.
+func end(d interface {
+	GetStartsAt() *timestamppb.Timestamp
+	GetDurationMinutes() int32
+}) *timestamppb.Timestamp {
 	return timestamppb.New(d.GetStartsAt().AsTime().Add(time.Duration(d.GetDurationMinutes()) * time.Minute))
 }

@@ -23,6 +23,7 @@ const (
 	CustomerPass  Resource = "CustomerPass"
 	Subscription  Resource = "Subscription"
 	MediaItem     Resource = "MediaItem"
+	Appointment   Resource = "Appointment"
 )
 
 // Words returns the resource in words.
@@ -30,7 +31,7 @@ func (r Resource) Words() string {
 	return map[Resource]string{
 		Registration: "the registration", WaitlistEntry: "the waitlist entry", Hold: "the hold", Customer: "the customer",
 		EventResource: "the event", EventDate: "the event date", CustomerPass: "the customer pass",
-		Subscription: "the subscription", MediaItem: "the media item",
+		Subscription: "the subscription", MediaItem: "the media item", Appointment: "the appointment",
 	}[r]
 }
 
@@ -39,7 +40,7 @@ func (r Resource) Tag() string {
 	return map[Resource]string{
 		Registration: "Registrations", WaitlistEntry: "Waitlist", Hold: "Holds", Customer: "Customers",
 		EventResource: "Events", EventDate: "Events", CustomerPass: "Purchases",
-		Subscription: "Subscriptions", MediaItem: "Media",
+		Subscription: "Subscriptions", MediaItem: "Media", Appointment: "Appointments",
 	}[r]
 }
 
@@ -75,7 +76,7 @@ func (e Event) IsDefault() bool { return e.Resource == "" }
 
 // All returns the events in the order in which they are listed everywhere, which is that of their types.
 func All() []Event {
-	return slices.Concat(defaults(), bookings(), customers(), catalogue(), passes(), subscriptions(), media())
+	return slices.Concat(defaults(), bookings(), customers(), catalogue(), passes(), subscriptions(), media(), appointments())
 }
 
 func defaults() []Event {
@@ -283,6 +284,29 @@ func media() []Event {
 			Name: "media.completed", Title: "A customer completes a media item",
 			Summary: "A customer reaches the end of a media item for the first time.",
 			Follows: []string{subjects.MediaCompleted}, Resource: MediaItem, Extra: CustomerID,
+		},
+	}
+}
+
+func appointments() []Event {
+	return []Event{
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_APPOINTMENT_BOOKED,
+			Name: "appointment.booked", Title: "An appointment is booked",
+			Summary: "An appointment is booked. A held slot counts once its hold is confirmed.",
+			Follows: []string{subjects.AppointmentBooked}, Resource: Appointment,
+		},
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_APPOINTMENT_MOVED,
+			Name: "appointment.moved", Title: "An appointment is moved",
+			Summary: "The start, length, staff member or rooms of an appointment change.",
+			Follows: []string{subjects.AppointmentMoved}, Resource: Appointment, Previous: true,
+		},
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_APPOINTMENT_CANCELLED,
+			Name: "appointment.cancelled", Title: "An appointment is cancelled",
+			Summary: "An appointment is cancelled.",
+			Follows: []string{subjects.AppointmentCancelled}, Resource: Appointment, Previous: true,
 		},
 	}
 }

@@ -134,6 +134,7 @@ func (p *pages) funcs(x *texts) template.FuncMap {
 		"map":          mapOf,
 		"list":         func(items ...any) []any { return items },
 		"date":         func(t time.Time) string { return t.Format(time.DateOnly) },
+		"ordinal":      func(index int) int { return index + 1 },
 		"str":          func(v any) string { return fmt.Sprint(v) },
 	}
 }

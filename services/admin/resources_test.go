@@ -126,6 +126,10 @@ func TestTimeOff(t *testing.T) {
 		w.get(page).must(t, "Time off of Alex", "Accept with bookings", page+"/off_1/delete")
 		a := w.post(page, form...)
 		a.must(t, `href="/dates/date_9"`, "already has an appointment or a class", `value="Dentist"`)
+		a.must(t, "These appointments and classes are at this time:", `href="/appointments/appt_1"`, "Ann Smith")
+		if req := last[*bookingv1.ListAssignmentsRequest](w, "ListAssignments"); !slices.Equal(req.GetResourceIds(), []string{"staff_1"}) {
+			t.Errorf("%v", req)
+		}
 		if a.StatusCode != http.StatusUnprocessableEntity {
 			t.Error(describe(a))
 		}

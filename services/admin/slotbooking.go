@@ -124,11 +124,6 @@ func (r *request) slotsOf(page *bookSlotPage, get func(name string) string) erro
 		return err
 	}
 	page.Slots.Previous, page.Slots.Next = page.otherDays(r)
-	for i, day := range page.Slots.Days {
-		for j, slot := range day.Slots {
-			page.Slots.Days[i].Slots[j].Path = page.With("start", slot.Start)
-		}
-	}
 	if page.start = startOfSlot(get("start")); page.start == nil {
 		return nil
 	}

@@ -15,8 +15,7 @@ type slotChoice struct {
 	// Start is the instant, as a form sends it, and Time its time of day.
 	Start, Time string
 	// Who is the person whom the service would choose.
-	Who  string
-	Path string
+	Who string
 }
 
 // slotDay is a day with its free slots; Why says why it has none.
@@ -78,7 +77,7 @@ func (r *request) findSlots(req *bookingv1.FindSlotsRequest, from time.Time, peo
 		day := slotDay{At: at}
 		for _, s := range d.GetSlots() {
 			start := s.GetStartsAt().AsTime().Format(time.RFC3339)
-			choice := slotChoice{Start: start, Time: r.session.Clock.Hour(s.GetStartsAt()), Path: r.with("start", start)}
+			choice := slotChoice{Start: start, Time: r.session.Clock.Hour(s.GetStartsAt())}
 			if ids := s.GetStaffIds(); len(ids) > 0 {
 				choice.Who = names[ids[0]]
 			}

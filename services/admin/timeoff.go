@@ -18,7 +18,19 @@ type timeOffPage struct {
 	Total int64
 	Form  *form
 	Zone  string
+	// Conflicts are the first appointments and classes because of which the time off was refused.
+	Conflicts []timeOffConflict
 }
+
+// timeOffConflict is an appointment or a class that takes the time of a person or a room.
+type timeOffConflict struct{ Path, When, Title, Who string }
+
+// conflictsShown is the largest number of conflicts on a page, and conflictsWithin the longest time that is
+// searched for them.
+const (
+	conflictsShown  = 50
+	conflictsWithin = 31 * 24 * time.Hour
+)
 
 func (p timeOffPage) head() (*message, string) {
 	return msg("appointments.off.title_of", "name", p.Of.Name), "staff"
@@ -89,12 +101,35 @@ func (r *request) addTimeOff() error {
 	}
 	res, err := submit(r, f, r.services.staff.CreateTimeOff, req)
 	if err != nil {
+		if f.Summary != nil {
+			page.Conflicts = r.conflicts(page.Of, interval{from, until})
+		}
 		return r.again(err, "time-off", page)
 	}
 	off := timeOffView{res.GetTimeOff(), r.session.Clock}
 	r.detail("time_off", "", r.text(off.When()))
 	r.detail("reason", "", req.GetReason())
 	return r.back(page.Of.Path()+"/time-off", r.text("appointments.off.added"))
+}
+
+// conflicts returns the first appointments and classes of a person or a room in a span. If they cannot be
+// read, it returns none: the page then only has the refusal, which names one of them.
+func (r *request) conflicts(of resource, at interval) []timeOffConflict {
+	res, err := r.services.appointments.ListAssignments(r.ctx, &bookingv1.ListAssignmentsRequest{
+		StartsFrom: timestamppb.New(at.from), StartsBefore: timestamppb.New(earlier(at.until, at.from.Add(conflictsWithin))), ResourceIds: []string{of.ID},
+	})
+	if err != nil {
+		return nil
+	}
+	var all []timeOffConflict
+	for _, x := range res.GetAssignments()[:min(len(res.GetAssignments()), conflictsShown)] {
+		c := timeOffConflict{Path: datePath(x.GetEventId(), x.GetEventDateId()), When: r.session.Clock.Time(x.GetDateStartsAt()), Title: x.GetTitle()}
+		if v := x.GetAppointment(); v != nil {
+			c.Path, c.Who = appointmentPath(v.GetId()), fullName(v.GetCustomer())
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 // findTimeOff returns the time off in the path.

@@ -51,6 +51,7 @@ func (s *Server) bookSlot(ctx context.Context, p *purchase) (err error) {
 
 // commitAppointments takes the slots of purchases and settles the purchases in one commit, in their order.
 func (s *Server) commitAppointments(ctx context.Context, company id.Company, purchases []*purchase, wait bool) (left []int, err error) {
+	s.metrics.shared.Observe(float64(len(purchases)))
 	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		c := &sharedCommit{Server: s, tx: tx, company: company, purchases: purchases}
 		if err := c.takeSlots(ctx, wait); err != nil {
@@ -138,7 +139,7 @@ func isLocked(known map[id.UUID]model.KnownResource, r store.Resources) bool {
 // the slot is not free.
 func (c *sharedCommit) makeSlot(ctx context.Context, p *purchase, known map[id.UUID]model.KnownResource) (*model.AppointmentSlot, error, error) {
 	r := p.slot
-	found, refused, err := c.findSlot(ctx, slotSearchOf{tx: c.tx, company: c.clock, SlotRequest: &r.SlotRequest})
+	found, refused, err := c.findSlot(ctx, slotSearchOf{tx: c.tx, company: c.clock, known: known, SlotRequest: &r.SlotRequest})
 	if err != nil || refused != nil {
 		return nil, refused, err
 	}
@@ -157,7 +158,8 @@ type slotSearchOf struct {
 	*model.SlotRequest
 	tx      *pg.Tx
 	company tenancy.Company
-	moved   *model.AppointmentSlot // nil: the appointment is new
+	known   map[id.UUID]model.KnownResource // that tx has locked
+	moved   *model.AppointmentSlot          // nil: the appointment is new
 }
 
 // foundSlot is a free slot with who and what it uses.
@@ -195,6 +197,7 @@ func (s *Server) findSlot(ctx context.Context, w slotSearchOf) (found *foundSlot
 	if !of.Active && w.moved == nil {
 		return nil, fault.Refuse(model.ReasonEventNotPublished, "the appointment type is not active"), nil
 	}
+	w.leaveOutUnlocked(calendar)
 	if w.moved != nil {
 		calendar.Type.Lengths = append(slices.Clone(calendar.Type.Lengths), w.moved.Minutes)
 	}
@@ -208,6 +211,16 @@ func (s *Server) findSlot(ctx context.Context, w slotSearchOf) (found *foundSlot
 	}
 	found.Choice, found.kind = choice, of
 	return found, nil, nil
+}
+
+// leaveOutUnlocked removes the staff members and rooms that are not locked, because the type got them after
+// the search began.
+func (w *slotSearchOf) leaveOutUnlocked(c *slots.Calendar) {
+	locked := func(which id.UUID) bool { _, ok := w.known[which]; return ok }
+	c.Staff = slices.DeleteFunc(c.Staff, func(s slots.Staff) bool { return !locked(s.ID.UUID()) })
+	for i := range c.Requirements {
+		c.Requirements[i] = slices.DeleteFunc(c.Requirements[i], func(r id.Room) bool { return !locked(r.UUID()) })
+	}
 }
 
 // missing returns err if it says that something does not exist.
@@ -252,7 +265,7 @@ func (c *sharedCommit) settleSlots() {
 	var refused []id.EventDate
 	for _, p := range c.purchases {
 		switch {
-		case p.slot == nil || p.slot.made == nil:
+		case p.slot == nil || p.slot.made == nil || p.confirming: // an earlier commit settled it
 		case p.Refused == nil && p.Bought != nil:
 			kept.Dates, kept.Bookings = append(kept.Dates, p.slot.made.Date), append(kept.Bookings, p.Bought.Bookings[0].ID)
 		default:

@@ -1,12 +1,11 @@
 package booking
 
 import (
+	"context"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
@@ -15,323 +14,283 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// practice is a company with massages of 30 and 60 minutes, which Ann and Bob give every day from 8:00 to
-// 20:00 UTC, in a room of two units. Each takes 15 minutes more. They can be booked from 30 days until an hour
-// before.
-type practice struct {
-	*world
-	ann, bob    *bookingv1.StaffMember
-	room        *bookingv1.Room
-	massage     *bookingv1.AppointmentType
-	short, long string // prices
-	mia, zoe    id.Customer
-}
-
-func newPractice(t testing.TB) *practice {
-	t.Helper()
-	p := &practice{world: newWorld(t)}
-	p.ann, p.bob, p.room = p.member("Ann"), p.member("Bob"), p.world.room("Room", 2)
-	for _, who := range []*bookingv1.StaffMember{p.ann, p.bob} {
-		p.works(who, 480, 1200)
-	}
-	p.massage = p.newType(&bookingv1.CreateAppointmentTypeRequest{
-		Title: "Massage", Timezone: "UTC", Lengths: []int32{30, 60}, BufferAfterMinutes: 15, MinimumNoticeMinutes: 60, MaximumAdvanceDays: 30,
-		StaffIds: []string{p.ann.GetId(), p.bob.GetId()}, Rooms: []*bookingv1.RoomRequirement{{AnyOf: []string{p.room.GetId()}}},
-		Prices: []*bookingv1.NewAppointmentPrice{
-			{Option: &bookingv1.NewPricingOption{Name: "Short", Price: 3000, Credits: new(int32(1))}, LengthMinutes: 30},
-			{Option: &bookingv1.NewPricingOption{Name: "Long", Price: 5000, Credits: new(int32(2))}, LengthMinutes: 60},
-		},
-	})
-	p.short, p.long = p.massage.GetPrices()[0].GetOption().GetId(), p.massage.GetPrices()[1].GetOption().GetId()
-	p.mia, p.zoe = p.customer(p.company, "Mia"), p.customer(p.company, "Zoe")
-	return p
-}
-
-// works sets the working hours of every day, in minutes after midnight.
-func (p *practice) works(who *bookingv1.StaffMember, starts, ends int) {
-	p.t.Helper()
-	p.exec(`insert into working_hours (company_id, staff_id, position, weekday, starts, ends, location, timezone)
-		select $1, $2, n, n, $3, $4, '', 'UTC' from generate_series(1, 7) n`, p.company, idOf[id.StaffMember](p.t, who.GetId()), starts, ends)
-}
-
-// at returns a slot a number of minutes after noon of the next day but one. Without a staff member, anyone will do.
-func (p *practice) at(minutes int, staff *bookingv1.StaffMember) *bookingv1.SlotRequest {
-	return &bookingv1.SlotRequest{
-		AppointmentTypeId: p.massage.GetId(), StaffId: staff.GetId(), StartsAt: timestamppb.New(noon().Add(time.Duration(minutes) * time.Minute)),
-	}
-}
-
-// reserve books a slot for Mia.
-func (p *practice) reserve(slot *bookingv1.SlotRequest) (*bookingv1.Appointment, error) {
-	return p.request(&bookingv1.BookAppointmentRequest{Slot: slot})
-}
-
-func (p *practice) request(req *bookingv1.BookAppointmentRequest) (*bookingv1.Appointment, error) {
-	if req.PurchaserId == "" {
-		req.PurchaserId = p.mia.String()
-	}
-	resp, err := p.appointments.BookAppointment(p.ctx, req)
-	return resp.GetAppointment(), err
-}
-
-func (p *practice) mustReserve(slot *bookingv1.SlotRequest) *bookingv1.Appointment {
-	p.t.Helper()
-	a, err := p.reserve(slot)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return a
-}
-
-func (p *practice) keep(slot *bookingv1.SlotRequest) (*bookingv1.HoldAppointmentResponse, error) {
-	return p.appointments.HoldAppointment(p.ctx, &bookingv1.HoldAppointmentRequest{Slot: slot, PurchaserId: p.mia.String()})
-}
-
-func (p *practice) mustKeep(slot *bookingv1.SlotRequest) *bookingv1.HoldAppointmentResponse {
-	p.t.Helper()
-	h, err := p.keep(slot)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return h
-}
-
-func (p *practice) cancelAppointment(a *bookingv1.Appointment) {
-	p.t.Helper()
-	if _, err := p.bookings.CancelBooking(p.ctx, &bookingv1.CancelBookingRequest{BookingId: a.GetBooking().GetId()}); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-// get reads an appointment.
-func (p *practice) get(which string) *bookingv1.Appointment {
-	p.t.Helper()
-	resp, err := p.appointments.GetAppointment(p.ctx, &bookingv1.GetAppointmentRequest{Id: which})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return resp.GetAppointment()
-}
-
-// wantUnavailable checks that a slot is refused for a reason.
-func wantUnavailable(t testing.TB, err error, why string) {
-	t.Helper()
-	if f := wantFault(t, err, fault.Refused, model.ReasonSlotUnavailable); f.Meta["why"] != why {
-		t.Errorf("why is %q, want %q", f.Meta["why"], why)
-	}
-}
-
-// wantClean checks that no date of an appointment lacks its booking, and that nothing overlaps.
-func (p *practice) wantClean() {
-	p.t.Helper()
-	if n := p.overlaps(); n != 0 {
-		p.t.Errorf("%d overlaps", n)
-	}
-	p.wantNone("scheduled dates without a booking", `select count(*) from event_dates where appointment_id is not null and status = 'scheduled' and booked = 0`)
-	p.wantNone("active assignments of cancelled dates", `select count(*) from assignments a join event_dates d on d.id = a.event_date_id
-		where a.active and d.status <> 'scheduled'`)
-	p.wantNone("appointments without exactly one active person", `select count(*) from bookings b join transactions t on t.id = b.transaction_id
-		join event_dates d on d.id = b.event_date_id and d.appointment_id is not null
-		where t.status <> 'released' and not b.is_cancelled and 1 <> (select count(*) from assignments a
-			where a.event_date_id = d.id and a.kind = 'staff' and a.active)`)
-	p.wantNone("assignments of another booking than that of their date", `select count(*) from assignments a join event_dates d on d.id = a.event_date_id
-		where a.active and d.appointment_id is not null and not exists (select from bookings b join transactions t on t.id = b.transaction_id
-			where b.event_date_id = d.id and not b.is_cancelled and t.status <> 'released')`)
-	p.inStep()
-	p.verify()
-}
-
-func (p *practice) wantNone(what, sql string, args ...any) {
-	p.t.Helper()
-	if n := one[int64](p.world, sql, args...); n != 0 {
-		p.t.Errorf("%d %s", n, what)
-	}
-}
-
-func TestBookAppointment(t *testing.T) {
+func TestBookAppointment(t *testing.T) { // invariants 32, 34, 36, 40
 	t.Parallel()
-	p := newPractice(t)
-	t.Run("a booking has its date, staff member, room and price, and is what GetAppointment returns (invariant 34)", func(t *testing.T) {
-		slot := p.at(0, p.ann)
-		got, err := p.request(&bookingv1.BookAppointmentRequest{Slot: slot, CustomerId: p.zoe.String(), PaymentReference: "ch_1"})
-		if err != nil {
-			t.Fatal(err)
+	p := newParlour(t)
+	t.Run("books a slot with its date, person and room in one commit", func(t *testing.T) {
+		a := p.reserve("2030-01-07T10:00", by(p.max))
+		if a.GetStatus() != bookingv1.AppointmentStatus_APPOINTMENT_STATUS_BOOKED || a.GetStaff().GetName() != "Max" || len(a.GetRooms()) != 1 ||
+			a.GetRooms()[0].GetUnit() != 1 || a.GetBufferBeforeMinutes() != 5 || a.GetBufferAfterMinutes() != 10 || a.GetTitle() != "Massage" {
+			t.Errorf("got %v", a)
 		}
-		if diff := cmp.Diff(p.get(got.GetId()), got, protocmp.Transform()); diff != "" {
-			t.Error(diff)
-		}
-		b := got.GetBooking()
-		if got.GetStatus() != statusBooked || got.GetStaff().GetId() != p.ann.GetId() || len(got.GetRooms()) != 1 || got.GetRooms()[0].GetUnit() != 1 ||
-			got.GetCustomer().GetFirstName() != "Zoe" || got.GetPurchaser().GetFirstName() != "Mia" || got.GetBufferAfterMinutes() != 15 ||
-			b.GetDurationMinutes() != 30 || !proto.Equal(b.GetStartsAt(), slot.GetStartsAt()) || b.GetCard().GetGross() != 3000 ||
-			b.GetCard().GetReference() != "ch_1" || b.GetSpaces() != 1 || b.GetPricingOptionId() != p.short {
+		if got := a.GetBooking(); got.GetCard().GetGross() != 5000 || got.GetDurationMinutes() != 60 || !got.GetStartsAt().AsTime().Equal(winter("2030-01-07T10:00").AsTime()) {
 			t.Errorf("got %v", got)
 		}
-	})
-	t.Run("wall time is read in the zone of the type", func(t *testing.T) {
-		got := p.mustReserve(&bookingv1.SlotRequest{AppointmentTypeId: p.massage.GetId(), LocalStart: noon().Format("2006-01-02") + "T09:00:00"})
-		if want := noon().Add(-3 * time.Hour); !got.GetBooking().GetStartsAt().AsTime().Equal(want) {
-			t.Errorf("starts at %s, want %s", got.GetBooking().GetStartsAt().AsTime(), want)
+		if idOf[id.Appointment](t, a.GetId()).UUID() != idOf[id.Booking](t, a.GetBooking().GetId()).UUID() {
+			t.Errorf("%s is not %s", a.GetId(), a.GetBooking().GetId())
+		}
+		sameAppointment(t, p.read(a), a)
+		if n := one[int64](p.world, `select count(*) from assignments where active and booking_id = $1 and taken_from = '2030-01-07 09:55Z' and taken_until = '2030-01-07 11:10Z'`,
+			idOf[id.Booking](t, a.GetBooking().GetId())); n != 2 {
+			t.Errorf("%d assignments with the buffers", n)
 		}
 	})
-	t.Run("the length determines the price", func(t *testing.T) {
-		slot := p.at(120, p.ann)
-		slot.LengthMinutes = 60
-		_, err := p.request(&bookingv1.BookAppointmentRequest{Slot: slot, PricingOptionId: p.short})
+	t.Run("the first appointment lists the event, once", func(t *testing.T) {
+		p.reserve("2030-01-08T10:00")
+		if n := p.published(subjectEventCreated); n != 1 {
+			t.Errorf("%d event_created", n)
+		}
+	})
+	t.Run("publishes appointment_booked after booking_confirmed, and nothing about the event's dates", func(t *testing.T) {
+		p.exec(`delete from outbox`)
+		before := one[int64](p.world, `select version from events`)
+		p.reserve("2030-01-09T10:00")
+		if got := p.subjects(); got != "booking_confirmed appointment_booked" {
+			t.Errorf("got %s", got)
+		}
+		if one[int64](p.world, `select version from events`) != before {
+			t.Error("the version of the event changed")
+		}
+	})
+	t.Run("a length has its price, and the price of another length is refused", func(t *testing.T) {
+		half := p.reserve("2030-01-09T13:00", func(r *bookingv1.BookAppointmentRequest) { r.Slot.LengthMinutes = 0 })
+		if half.GetBooking().GetCard().GetGross() != 3000 || half.GetBooking().GetDurationMinutes() != 30 {
+			t.Errorf("got %v", half.GetBooking())
+		}
+		_, err := p.tryBook(p.ctx, p.at("2030-01-09T15:00", func(r *bookingv1.BookAppointmentRequest) { r.PricingOptionId = p.half }))
 		if got := broken(t, err); got != "pricing_option_id length" {
-			t.Error(got)
+			t.Errorf("got %s", got)
 		}
-		if got := p.mustReserve(slot); got.GetBooking().GetCard().GetGross() != 5000 {
-			t.Errorf("got %v", got)
+		_, err = p.tryBook(p.ctx, p.at("2030-01-09T15:00", func(r *bookingv1.BookAppointmentRequest) { r.PricingOptionId = id.New[id.PricingOption]().String() }))
+		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		p.reserve("2030-01-09T15:00", func(r *bookingv1.BookAppointmentRequest) { r.PricingOptionId = p.full })
+	})
+	t.Run("records other payments", func(t *testing.T) {
+		cash := p.reserve("2030-01-10T10:00", func(r *bookingv1.BookAppointmentRequest) {
+			r.PaymentMethod, r.PaymentReference = bookingv1.PaymentMethod_PAYMENT_METHOD_CASH, "till 1"
+		})
+		free := p.reserve("2030-01-10T10:00", func(r *bookingv1.BookAppointmentRequest) {
+			r.PaymentMethod = bookingv1.PaymentMethod_PAYMENT_METHOD_FREE
+		})
+		if cash.GetBooking().GetCard().GetReference() != "till 1" || free.GetBooking().GetCard().GetGross() != 0 {
+			t.Errorf("got %v and %v", cash.GetBooking(), free.GetBooking())
 		}
 	})
-	t.Run("the first confirmed appointment lists the event and announces it once, and each booking is announced (invariant 40)", func(t *testing.T) {
-		bookings := one[int64](p.world, `select count(*) from bookings`)
-		if n := p.published(subjectAppointmentBooked); n != bookings || p.published(subjectBookingConfirmed) != bookings || p.published(subjectEventCreated) != 1 {
-			t.Errorf("%d appointments announced, %d events", n, p.published(subjectEventCreated))
-		}
-		if got := one[int64](p.world, `select version from events`); got != 1 {
-			t.Errorf("the event has the version %d", got)
+	t.Run("another customer can attend, and one who is not in the copy is fetched", func(t *testing.T) {
+		dates, cat := p.dates(), p.customer(p.company, "cat")
+		a := p.reserve("2030-01-11T10:00", func(r *bookingv1.BookAppointmentRequest) { r.CustomerId = cat.String() })
+		if a.GetCustomer().GetId() != cat.String() || a.GetPurchaser().GetId() != p.ann.String() || p.dates() != dates+1 {
+			t.Errorf("got %v, %d dates", a, p.dates()-dates)
 		}
 	})
-	t.Run("a request with the same Idempotency-Key gets the same appointment", func(t *testing.T) {
-		ctx := withKey(p.ctx, "once")
-		req := &bookingv1.BookAppointmentRequest{Slot: p.at(240, p.ann), PurchaserId: p.mia.String()}
-		first, err := p.appointments.BookAppointment(ctx, req)
-		if err != nil {
+	t.Run("a refused purchase leaves no date and no assignment behind", func(t *testing.T) {
+		dates, assigned := p.dates(), one[int64](p.world, `select count(*) from assignments`)
+		_, err := p.tryBook(p.ctx, p.at("2030-01-12T10:00", func(r *bookingv1.BookAppointmentRequest) { r.PurchaserId = id.New[id.Customer]().String() }))
+		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		_, err = p.tryBook(p.ctx, p.at("2030-01-12T10:00", func(r *bookingv1.BookAppointmentRequest) { r.DiscountCode = "NONE" }))
+		wantFault(t, err, fault.Refused, model.ReasonDiscountInvalid)
+		if p.dates() != dates || one[int64](p.world, `select count(*) from assignments`) != assigned {
+			t.Errorf("%d dates more", p.dates()-dates)
+		}
+	})
+	t.Run("a type that is not active is refused", func(t *testing.T) {
+		if _, err := p.typeClient.UpdateAppointmentType(p.ctx, &bookingv1.UpdateAppointmentTypeRequest{Id: p.massage.GetId(), Active: proto.Bool(false)}); err != nil {
 			t.Fatal(err)
 		}
-		for range 2 {
-			again, err := p.appointments.BookAppointment(ctx, req)
-			if diff := cmp.Diff(first, again, protocmp.Transform()); err != nil || diff != "" {
-				t.Error(err, diff)
-			}
-		}
+		_, err := p.tryBook(p.ctx, p.at("2030-01-12T10:00"))
+		wantFault(t, err, fault.Refused, model.ReasonEventNotPublished)
 	})
-	t.Run("an appointment is a booking on Interface A and in the lists of bookings", func(t *testing.T) {
-		list, err := p.bookings.ListTransactions(p.ctx, &bookingv1.ListTransactionsRequest{CustomerId: p.mia.String()})
-		if err != nil || list.GetTotal() != one[int64](p.world, `select count(*) from transactions`) {
-			t.Errorf("got %v, %v", list, err)
-		}
-	})
-	p.wantClean()
+	p.finish()
 }
 
-func TestAppointmentRefusals(t *testing.T) {
+func TestRefusedSlots(t *testing.T) { // invariants 36, 37
 	t.Parallel()
-	p := newPractice(t)
-	taken := p.mustReserve(p.at(0, p.ann))
-	p.away(idOf[id.StaffMember](t, p.bob.GetId()).UUID(), "staff", noon().Add(3*time.Hour), noon().Add(4*time.Hour))
-	p.exec(`insert into holidays (company_id, id, date, name, location, created_at) values ($1, gen_random_uuid(), $2, 'Closed', '', now())`, p.company, noon().AddDate(0, 0, 3))
-	other := p.member("Eve") // does not offer massages
-	soon := time.Now().Truncate(15 * time.Minute).Add(30 * time.Minute)
-	p.exec(`update working_hours set starts = 0, ends = 1440 where staff_id = $1`, idOf[id.StaffMember](t, p.bob.GetId()))
-	withLength := func(s *bookingv1.SlotRequest, minutes int32) *bookingv1.SlotRequest {
-		s.LengthMinutes = minutes
-		return s
+	p := newParlour(t)
+	why := func(want string, req *bookingv1.BookAppointmentRequest) {
+		t.Helper()
+		_, err := p.tryBook(p.ctx, req)
+		wantWhy(t, err, want)
 	}
-	starting := func(s *bookingv1.SlotRequest, at time.Time) *bookingv1.SlotRequest {
-		s.StartsAt = timestamppb.New(at)
-		return s
-	}
-	for _, c := range []struct {
-		why  string
-		slot *bookingv1.SlotRequest
-	}{
-		{"staff_busy", p.at(0, p.ann)},
-		{"staff_busy", p.at(-30, p.ann)},
-		{"staff_busy", p.at(30, p.ann)},
-		{"off_grid", p.at(51, p.ann)},
-		{"length", withLength(p.at(60, p.ann), 45)},
-		{"time_off", p.at(3*60, p.bob)},
-		{"holiday", p.at(3*24*60, p.ann)},
-		{"no_hours", p.at(-6*60, p.ann)},
-		{"no_staff", p.at(60, other)},
-		{"too_short_notice", starting(p.at(0, p.bob), soon)},
-		{"past", starting(p.at(0, p.bob), soon.Add(-2*time.Hour))},
-		{"beyond_horizon", p.at(31*24*60, p.bob)},
-	} {
-		t.Run("refuses a slot: "+c.why, func(t *testing.T) {
-			_, err := p.reserve(c.slot)
-			wantUnavailable(t, err, c.why)
-			_, err = p.keep(c.slot)
-			wantUnavailable(t, err, c.why)
-		})
-	}
-	t.Run("refuses a slot for which no room is left", func(t *testing.T) {
-		eve := p.member("Eva")
-		p.works(eve, 480, 1200)
-		p.exec(`insert into appointment_type_staff (company_id, appointment_type_id, staff_id) values ($1, $2, $3)`,
-			p.company, idOf[id.AppointmentType](t, p.massage.GetId()), idOf[id.StaffMember](t, eve.GetId()))
-		p.mustReserve(p.at(0, p.bob))
-		_, err := p.reserve(p.at(0, nil))
-		wantUnavailable(t, err, "room_busy")
+	waive := func(r *bookingv1.BookAppointmentRequest) { r.Slot.WaiveHours = true }
+	notice := func(r *bookingv1.BookAppointmentRequest) { r.Slot.WaiveNotice = true }
+	t.Run("each rule has its reason", func(t *testing.T) {
+		why("past", p.at("2029-12-31T10:00"))
+		why("length", p.at("2030-01-07T10:00", func(r *bookingv1.BookAppointmentRequest) { r.Slot.LengthMinutes = 45 }))
+		why("off_grid", p.at("2030-01-07T10:05"))
+		why("no_hours", p.at("2030-01-07T16:15"))
+		if _, err := p.staffClient.CreateHoliday(p.ctx, &bookingv1.CreateHolidayRequest{Date: "2030-01-08", Name: "Holiday"}); err != nil {
+			t.Fatal(err)
+		}
+		why("holiday", p.at("2030-01-08T10:00"))
+		why("no_staff", p.at("2030-01-07T10:00", by(p.member("Eve"))))
+		p.off(p.lea, "2030-01-09T11:05", "2030-01-09T12:00", false)
+		why("time_off", p.at("2030-01-09T10:00", by(p.lea)))
+		p.reserve("2030-01-09T12:15", by(p.lea))
+		p.reserve("2030-01-10T10:00")
+		p.reserve("2030-01-10T11:15", by(p.lea))
+		why("staff_busy", p.at("2030-01-10T11:00", by(p.lea)))
+		p.reserve("2030-01-10T11:15", by(p.max))
+		eva := p.worker("Eva")
+		if _, err := p.typeClient.UpdateAppointmentType(p.ctx, &bookingv1.UpdateAppointmentTypeRequest{Id: p.massage.GetId(),
+			Staff: &bookingv1.StaffChoice{StaffIds: []string{p.lea.GetId(), p.max.GetId(), eva.GetId()}}}); err != nil {
+			t.Fatal(err)
+		}
+		why("room_busy", p.at("2030-01-10T11:30"))
 	})
-	t.Run("notice and hours can be waived for a given person, and time off and appointments cannot", func(t *testing.T) {
-		slot := starting(p.at(0, p.bob), soon)
-		slot.WaiveNotice = true
-		p.mustReserve(slot)
-		night := p.at(-6*60, p.ann)
-		night.WaiveHours = true
-		p.mustReserve(night)
-		for why, slot := range map[string]*bookingv1.SlotRequest{"time_off": p.at(3*60, p.bob), "staff_busy": p.at(0, p.ann)} {
-			slot.WaiveHours = true
-			_, err := p.reserve(slot)
-			wantUnavailable(t, err, why)
+	t.Run("notice and horizon can be waived", func(t *testing.T) {
+		if _, err := p.typeClient.UpdateAppointmentType(p.ctx, &bookingv1.UpdateAppointmentTypeRequest{Id: p.massage.GetId(),
+			MinimumNoticeMinutes: proto.Int32(180), MaximumAdvanceDays: proto.Int32(30)}); err != nil {
+			t.Fatal(err)
+		}
+		why("too_short_notice", p.at("2030-01-01T11:45"))
+		why("beyond_horizon", p.at("2030-03-01T10:00"))
+		p.reserve("2030-01-01T11:45", notice)
+		p.reserve("2030-03-01T10:00", notice)
+	})
+	t.Run("hours, holidays and the grid can be waived for a person, and time off and other dates cannot", func(t *testing.T) {
+		p.reserve("2030-01-13T20:07", by(p.lea), waive)
+		p.reserve("2030-01-08T10:00", by(p.lea), waive)
+		why("time_off", p.at("2030-01-09T11:00", by(p.lea), waive))
+		why("staff_busy", p.at("2030-01-13T20:10", by(p.lea), waive))
+		_, err := p.tryBook(p.ctx, p.at("2030-01-13T20:00", waive))
+		if got := broken(t, err); got != "slot.staff_id required" {
+			t.Errorf("got %s", got)
 		}
 	})
-	t.Run("refuses a type that is not active, and what does not exist or belongs to another company", func(t *testing.T) {
-		idle := p.newType(&bookingv1.CreateAppointmentTypeRequest{Inactive: true, StaffIds: []string{p.ann.GetId()}})
-		_, err := p.reserve(&bookingv1.SlotRequest{AppointmentTypeId: idle.GetId(), StartsAt: p.at(60, nil).GetStartsAt()})
-		wantFault(t, err, fault.Refused, model.ReasonEventNotPublished)
-		for _, slot := range []*bookingv1.SlotRequest{
-			{AppointmentTypeId: id.New[id.AppointmentType]().String(), StartsAt: noonAt()},
-			{AppointmentTypeId: "x", StartsAt: noonAt()},
-			{AppointmentTypeId: p.massage.GetId(), StartsAt: noonAt(), StaffId: id.New[id.StaffMember]().String()},
-		} {
-			_, err := p.reserve(slot)
-			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+	t.Run("a local start that the clocks skip is refused, and the first of two is meant", func(t *testing.T) {
+		p.works(p.lea, "00:00", "08:00")
+		_, err := p.tryBook(p.ctx, p.at("2030-03-31T01:30", by(p.lea), notice))
+		if got := broken(t, err); got != "slot.local_start skipped" {
+			t.Errorf("got %s", got)
 		}
-		stranger := p.as(id.New[id.Company]())
-		_, err = p.appointments.BookAppointment(stranger, &bookingv1.BookAppointmentRequest{Slot: p.at(60, nil), PurchaserId: p.mia.String()})
-		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		a := p.reserve("2030-10-27T01:30", by(p.lea), notice)
+		if got := a.GetBooking().GetStartsAt().AsTime(); !got.Equal(time.Date(2030, 10, 27, 0, 30, 0, 0, time.UTC)) {
+			t.Errorf("got %s", got)
+		}
+		second := p.at("2030-10-27T01:30", by(p.lea), notice)
+		second.Slot.LocalStart, second.Slot.StartsAt = "", timestamppb.New(time.Date(2030, 10, 27, 1, 45, 0, 0, time.UTC))
+		if _, err := p.tryBook(p.ctx, second); err != nil {
+			t.Error(err)
+		}
 	})
-	t.Run("names the faults of a request", func(t *testing.T) {
-		for want, slot := range map[string]*bookingv1.SlotRequest{
-			"slot.starts_at required":    {AppointmentTypeId: p.massage.GetId()},
-			"slot.local_start exclusive": {AppointmentTypeId: p.massage.GetId(), StartsAt: noonAt(), LocalStart: "2030-01-01T09:00:00"},
-			"slot.local_start format":    {AppointmentTypeId: p.massage.GetId(), LocalStart: "9:00"},
-			"slot.starts_at format":      {AppointmentTypeId: p.massage.GetId(), StartsAt: timestamppb.New(noon().Add(time.Second))},
-			"slot.length_minutes range":  {AppointmentTypeId: p.massage.GetId(), StartsAt: noonAt(), LengthMinutes: 4},
-			"slot.staff_id required":     {AppointmentTypeId: p.massage.GetId(), StartsAt: noonAt(), WaiveHours: true},
+	t.Run("the fields of the request are checked", func(t *testing.T) {
+		for want, change := range map[string]func(*bookingv1.SlotRequest){
+			"slot.starts_at required":    func(s *bookingv1.SlotRequest) { s.LocalStart = "" },
+			"slot.local_start exclusive": func(s *bookingv1.SlotRequest) { s.StartsAt = winter("2030-01-07T10:00") },
+			"slot.local_start format":    func(s *bookingv1.SlotRequest) { s.LocalStart = "tomorrow" },
+			"slot.length_minutes range":  func(s *bookingv1.SlotRequest) { s.LengthMinutes = 4 },
 		} {
-			_, err := p.reserve(slot)
+			_, err := p.tryBook(p.ctx, p.at("2030-01-07T10:00", func(r *bookingv1.BookAppointmentRequest) { change(r.Slot) }))
 			if got := broken(t, err); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		}
 	})
-	t.Run("a refused purchase leaves nothing behind", func(t *testing.T) {
-		dates := one[int64](p.world, `select count(*) from event_dates`)
-		for _, req := range []*bookingv1.BookAppointmentRequest{
-			{PurchaserId: id.New[id.Customer]().String()},
-			{DiscountCode: "NONE"},
-			{PricingOptionId: id.New[id.PricingOption]().String()},
-			{PaymentMethod: byPass}, // has no pass
-		} {
-			req.Slot = p.at(5*60, p.ann)
-			if _, err := p.request(req); !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Refused) {
-				t.Errorf("got %v", err)
-			}
-		}
-		p.wantNone("dates that are scheduled", `select count(*) from event_dates where starts_at = $1 and status = 'scheduled'`, noon().Add(5*time.Hour))
-		if n := one[int64](p.world, `select count(*) from event_dates`); n != dates+1 { // that of the pass, with its released booking
-			t.Errorf("%d dates more", n-dates)
-		}
-		p.mustReserve(p.at(5*60, p.ann))
+	t.Run("what belongs to another company does not exist (invariant 5)", func(t *testing.T) {
+		other := p.as(id.New[id.Company]())
+		_, err := p.tryBook(other, p.at("2030-01-14T10:00"))
+		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		_, err = p.tryBook(p.ctx, p.at("2030-01-14T10:00", func(r *bookingv1.BookAppointmentRequest) { r.Slot.StaffId = id.New[id.StaffMember]().String() }))
+		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 	})
-	p.cancelAppointment(taken)
-	p.wantClean()
+	p.finish()
 }
 
-func noonAt() *timestamppb.Timestamp { return timestamppb.New(noon()) }
+func TestFairChoice(t *testing.T) { // invariant 38
+	t.Parallel()
+	p := newParlour(t)
+	t.Run("the person with the fewest minutes of the week is chosen", func(t *testing.T) {
+		p.reserve("2030-01-07T10:00", by(p.lea))
+		if a := p.reserve("2030-01-13T10:00"); a.GetStaff().GetName() != "Max" { // the Sunday of the same week
+			t.Errorf("%s was chosen", a.GetStaff().GetName())
+		}
+	})
+	t.Run("with as many minutes in the week, the one with fewer on the day", func(t *testing.T) {
+		if a := p.reserve("2030-01-13T13:00"); a.GetStaff().GetName() != "Lea" {
+			t.Errorf("%s was chosen", a.GetStaff().GetName())
+		}
+	})
+	t.Run("held slots count", func(t *testing.T) {
+		first := p.keep("2030-01-15T10:00").GetAppointment().GetStaff().GetName()
+		if a := p.reserve("2030-01-16T10:00"); a.GetStaff().GetName() == first {
+			t.Errorf("%s was chosen twice", first)
+		}
+	})
+	t.Run("a week of appointments is divided equally", func(t *testing.T) {
+		count := map[string]int{}
+		for _, day := range []string{"21", "22", "23", "24"} {
+			for _, hour := range []string{"09:00", "11:00", "13:00"} {
+				count[p.reserve("2030-01-"+day+"T"+hour).GetStaff().GetName()]++
+			}
+		}
+		if count["Lea"] != 6 || count["Max"] != 6 {
+			t.Errorf("got %v", count)
+		}
+	})
+	t.Run("several requirements get a unit each, and the lowest free one", func(t *testing.T) {
+		table := p.room("Table", 2)
+		if _, err := p.typeClient.UpdateAppointmentType(p.ctx, &bookingv1.UpdateAppointmentTypeRequest{Id: p.massage.GetId(),
+			Rooms: &bookingv1.RoomRequirements{Rooms: []*bookingv1.RoomRequirement{{AnyOf: []string{p.studio.GetId()}}, {AnyOf: []string{table.GetId()}}}}}); err != nil {
+			t.Fatal(err)
+		}
+		for unit := range int32(2) {
+			a := p.reserve("2030-02-05T10:00")
+			if len(a.GetRooms()) != 2 || a.GetRooms()[0].GetName() != "Studio" || a.GetRooms()[0].GetUnit() != unit+1 || a.GetRooms()[1].GetName() != "Table" || a.GetRooms()[1].GetUnit() != unit+1 {
+				t.Errorf("got %v", a.GetRooms())
+			}
+		}
+	})
+	p.verify()
+}
+
+func TestRepeatedAppointmentRequests(t *testing.T) {
+	t.Parallel()
+	p := newParlour(t)
+	p.reserve("2030-01-07T09:00")
+	held := p.keep("2030-01-07T14:00", by(p.lea))
+	moving := p.reserve("2030-01-08T14:00", by(p.lea))
+	for name, call := range map[string]func(context.Context) (*bookingv1.Appointment, error){
+		"BookAppointment": func(ctx context.Context) (*bookingv1.Appointment, error) {
+			return p.tryBook(ctx, p.at("2030-01-07T11:00", by(p.lea)))
+		},
+		"HoldAppointment": func(ctx context.Context) (*bookingv1.Appointment, error) {
+			resp, err := p.appointments.HoldAppointment(ctx, &bookingv1.HoldAppointmentRequest{Slot: p.at("2030-01-07T12:30", by(p.lea)).GetSlot(), PurchaserId: p.ann.String()})
+			return resp.GetAppointment(), err
+		},
+		"MoveAppointment": func(ctx context.Context) (*bookingv1.Appointment, error) {
+			resp, err := p.appointments.MoveAppointment(ctx, &bookingv1.MoveAppointmentRequest{Id: moving.GetId(), LocalStart: "2030-01-08T10:00:00"})
+			if err == nil && !resp.GetChanged() {
+				t.Error("the response of a repeated move differs")
+			}
+			return resp.GetAppointment(), err
+		},
+	} {
+		t.Run(name+" makes one appointment for one key, also concurrently", func(t *testing.T) {
+			dates := p.dates()
+			ctx, first := withKey(p.ctx, name), make([]*bookingv1.Appointment, 8)
+			together(len(first), func(i int) {
+				a, err := call(ctx)
+				if err != nil && fault.From(err).Reason != fault.ReasonIdempotencyInProgress {
+					t.Error(err)
+				}
+				first[i] = a
+			})
+			again, err := call(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range first {
+				if a != nil {
+					sameAppointment(t, a, again)
+				}
+			}
+			if p.dates() != dates+1 {
+				t.Errorf("%d dates", p.dates()-dates)
+			}
+		})
+	}
+	if held.GetAppointment().GetHeldUntil() == nil {
+		t.Error("no end of the hold")
+	}
+	p.finish()
+}

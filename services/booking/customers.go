@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -60,4 +61,26 @@ func (s *Server) fetchMissingCustomers(ctx context.Context, company id.Company, 
 		return fault.Missing("customer")
 	}
 	return err
+}
+
+// customerExists returns NOT_FOUND if a customer does not exist or is deleted.
+func (s *Server) customerExists(ctx context.Context, company id.Company, text string) error {
+	customer, err := check.ID[id.Customer](text, "customer")
+	if err != nil {
+		return err
+	}
+	return s.fetchMissingCustomers(ctx, company, func() error {
+		found, err := s.store.Resolve(ctx, company, []id.Customer{customer}, nil)
+		if err != nil {
+			return err
+		}
+		known, ok := found.ByID[customer]
+		switch {
+		case !ok:
+			return &model.UnknownCustomers{Ids: []id.Customer{customer}}
+		case known == id.Customer{}:
+			return fault.Missing("customer")
+		}
+		return nil
+	})
 }

@@ -1,7 +1,9 @@
 package booking
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -59,5 +61,45 @@ func TestEndedHoldsArePersonalData(t *testing.T) { // invariant 21
 		if strings.HasPrefix(kind, "ended_hold") {
 			t.Errorf("another customer's %s: %v", kind, records)
 		}
+	}
+}
+
+func TestAppointmentsArePersonalData(t *testing.T) {
+	t.Parallel()
+	s := newSalon(t)
+	mine, forBen := s.line("mine", 0), s.line("for-ben", 3)
+	mine.Rooms, forBen.BoughtFor = []string{"room"}, "ben"
+	s.mustImport(mine, forBen)
+	var own []map[string]any
+	for _, record := range s.exported(s.ann)["transaction"] {
+		var transaction struct{ Bookings []map[string]any }
+		if err := json.Unmarshal([]byte(record), &transaction); err != nil {
+			t.Fatal(err)
+		}
+		own = append(own, transaction.Bookings...)
+	}
+	if len(own) != 2 {
+		t.Fatalf("exported %v", own)
+	}
+	for _, b := range own {
+		if fmt.Sprint(b["staff"]) != "[lea]" || b["duration_minutes"] != 60.0 || b["starts_at"] == nil {
+			t.Errorf("exported %v", b)
+		}
+	}
+	if fmt.Sprint(own[0]["rooms"], own[1]["rooms"]) != "[room] []" {
+		t.Errorf("the rooms are %v and %v", own[0]["rooms"], own[1]["rooms"])
+	}
+	others := s.exported(s.ben)["booking_for_the_customer"]
+	if len(others) != 1 || !strings.Contains(others[0], `"lea"`) || !strings.Contains(others[0], `"duration_minutes":60`) {
+		t.Errorf("exported %v", others)
+	}
+	date := s.event(s.ctx, nil)
+	if _, err := s.bookings.CreateTransaction(s.ctx, &bookingv1.CreateTransactionRequest{
+		PurchaserId: s.ben.String(), Lines: []*bookingv1.TransactionLine{{EventId: date.GetId()}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if class := s.exported(s.ben)["transaction"]; len(class) != 1 || strings.Contains(class[0], `"staff"`) {
+		t.Errorf("exported %v", class)
 	}
 }

@@ -133,6 +133,7 @@ type sharedCommit struct {
 	offer   *model.Offer
 	locked  store.Locked // by another process, and the dates of purchases that are left out
 	left    []int        // purchases that are left out because of them
+	freed   bool         // a slot of a purchase that was refused afterwards
 	payable store.Payable
 	begun   map[string]store.Begun
 
@@ -214,18 +215,20 @@ func (c *sharedCommit) decide(ctx context.Context) error {
 		if err := c.decideOne(ctx, p); err != nil {
 			return err
 		}
+		c.freed = c.freed || p.slot != nil && p.slot.made != nil && p.Refused != nil
 	}
 	return nil
 }
 
-// leaveOut reports whether a purchase needs a row that another process has locked. The dates of an
+// leaveOut reports whether a purchase needs a row that another process has locked, or a slot that this commit
+// took for a purchase and refused. The dates of an
 // order that is left out are then left out of later orders as well, so that none overtakes it.
 func (c *sharedCommit) leaveOut(p *purchase) bool {
 	if p.confirming {
 		return c.payable.Locked[p.Bought.ID]
 	}
 	if p.slot != nil {
-		return p.slot.left
+		return p.slot.left || p.slot.refused != nil && c.freed
 	}
 	dates := p.Order.Dates()
 	if !slices.Contains(c.locked.Codes, strings.ToLower(p.Order.Code)) &&

@@ -83,7 +83,7 @@ func (s *Server) purchaseSlot(ctx context.Context, p *purchase) error {
 	err := s.fetchMissingCustomers(ctx, p.company.ID, func() error { return s.bookSlot(ctx, p) })
 	var refusal *fault.Error
 	if errors.As(err, &refusal) {
-		return refusal.Rename(map[string]string{"lines[0].pricing_option_id": "pricing_option_id"})
+		return refusal.Rename(map[string]string{"lines[0].pricing_option_id": "pricing_option_id", "local_start": "slot.local_start"})
 	}
 	return err
 }

@@ -53,6 +53,11 @@ func (s *Server) ListAppointments(ctx context.Context, req *bookingv1.ListAppoin
 	if err != nil {
 		return nil, err
 	}
+	if req.GetCustomerMustExist() {
+		if err := s.customerExists(ctx, company.ID, req.GetCustomerId()); err != nil {
+			return nil, err
+		}
+	}
 	found, total, err := s.store.AppointmentIDs(ctx, company.ID, q)
 	if err != nil {
 		return nil, err

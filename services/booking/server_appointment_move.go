@@ -87,7 +87,7 @@ func (m *appointmentMove) lock(ctx context.Context, which id.Appointment, expect
 	if err := check.Version(m.booking.Version, expected, "appointment"); err != nil {
 		return err
 	}
-	if m.booking.Bookings[0].Cancelled {
+	if m.booking.Bookings[0].Cancelled || m.slot.DateStatus != model.Scheduled { // its cancellation has begun
 		return fault.Refuse(model.ReasonAlreadyCancelled, "the appointment is already cancelled")
 	}
 	m.wanted.Type = m.slot.Type
@@ -140,7 +140,7 @@ func (m *appointmentMove) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := m.find(ctx)
+	found, err := m.find(ctx, known)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (m *appointmentMove) lockResources(ctx context.Context) (map[id.UUID]model.
 }
 
 // find finds the new slot: with the wanted person, or if any_staff allows it, with another one.
-func (m *appointmentMove) find(ctx context.Context) (*foundSlot, error) {
+func (m *appointmentMove) find(ctx context.Context, known map[id.UUID]model.KnownResource) (*foundSlot, error) {
 	wanted := m.wanted
 	attempts := []id.StaffMember{wanted.Staff}
 	if m.anyStaff && !wanted.WaiveHours {
@@ -195,7 +195,7 @@ func (m *appointmentMove) find(ctx context.Context) (*foundSlot, error) {
 	var refused error
 	for _, staff := range slices.Compact(attempts) {
 		wanted.Staff = staff
-		found, refusal, err := m.findSlot(ctx, slotSearchOf{SlotRequest: &wanted, tx: m.tx, company: m.company, moved: m.slot})
+		found, refusal, err := m.findSlot(ctx, slotSearchOf{SlotRequest: &wanted, tx: m.tx, company: m.company, known: known, moved: m.slot})
 		if err != nil {
 			return nil, err
 		}

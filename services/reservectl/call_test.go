@@ -290,7 +290,7 @@ func customerTests() []callTest {
 // TestCalls checks that each command makes the right RPC, and prints its response in both formats.
 func TestCalls(t *testing.T) {
 	w := newRPCWorld(t)
-	tests := slices.Concat(eventTests(), bookingTests(), customerTests(), subscriptionTests(), mediaTests())
+	tests := slices.Concat(eventTests(), bookingTests(), customerTests(), subscriptionTests(), mediaTests(), staffTests(), appointmentTests())
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
 			out := ok(t, with(tt.line+" -o json")...)

@@ -63,7 +63,7 @@ func TestHelp(t *testing.T) {
 		})
 	}
 	for _, tt := range []struct{ typed, want string }{
-		{"client create --scopes ", "customers:read\nprofile:read\nprofile:write\nbookings:read\npasses:read\nnotes:read\nnotes:write\nsubscriptions:read\nmedia:read\n:4"},
+		{"client create --scopes ", "customers:read\nprofile:read\nprofile:write\nbookings:read\npasses:read\nnotes:read\nnotes:write\nsubscriptions:read\nmedia:read\nappointments:read\n:4"},
 		{"company create --currency ", "GBP\nEUR\nUSD\n:4"},
 		{"company create --timezone Eur", "Europe/"},
 		{"customer import ", "csv\nndjson\njsonl\njson\n:8"},

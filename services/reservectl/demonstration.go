@@ -28,9 +28,9 @@ func (a *app) demonstrationCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "demonstration", Short: "Create the demonstration company once, and a credentials.json for it", Args: exactly(),
 		Long: `demonstration creates the same company as "make run": customers, a year of
-classes, passes, bookings, subscriptions and a library of media. It writes the
-company's API client, API key and owner, and a token of the operator, to
-DIR/credentials.json.
+classes, passes, bookings, subscriptions, a library of media, staff, rooms and
+appointments. It writes the company's API client, API key and owner, and a token
+of the operator, to DIR/credentials.json.
 
 DIR/demonstration.json records what was created. If you run the command again, it
 creates nothing twice and renews the token.`,

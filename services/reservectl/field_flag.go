@@ -70,6 +70,9 @@ func (f *fieldFlag) element() protoreflect.FieldDescriptor {
 func (f *fieldFlag) name() string {
 	name := strings.ReplaceAll(string(f.field.Name()), "_", "-")
 	if f.element().IsList() {
+		if name == "statuses" {
+			return "status"
+		}
 		return strings.TrimSuffix(name, "s")
 	}
 	return name
@@ -221,7 +224,7 @@ func isTime(d protoreflect.FieldDescriptor) bool {
 // internalIdentifier returns the identifier by which the services know a resource that Interface B
 // shows with another prefix.
 func internalIdentifier(field, text string) string {
-	for _, prefix := range []struct{ field, shown, internal string }{{"booking_id", "reg_", "booking_"}, {"hold_id", "hold_", "txn_"}} {
+	for _, prefix := range []struct{ field, shown, internal string }{{"booking_id", "reg_", "booking_"}, {"booking_id", "appt_", "booking_"}, {"hold_id", "hold_", "txn_"}} {
 		if value, ok := strings.CutPrefix(text, prefix.shown); ok && field == prefix.field {
 			return prefix.internal + value
 		}

@@ -10,7 +10,8 @@ import (
 // one, or else the one for its name.
 func fieldText(d protoreflect.FieldDescriptor) string {
 	name := string(d.Name())
-	return cmp.Or(fieldTexts[string(d.Parent().Name())+"."+name], fieldTexts[name])
+	inMessage := string(d.Parent().Name()) + "." + name
+	return cmp.Or(fieldTexts[inMessage], appointmentTexts[inMessage], fieldTexts[name], appointmentTexts[name])
 }
 
 // fieldTexts are the help of fields, by "field" or "Message.field".

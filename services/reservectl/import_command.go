@@ -7,7 +7,11 @@ import (
 )
 
 // importOptions holds the flags of an import.
-type importOptions struct{ format, refused string }
+type importOptions struct {
+	format, refused string
+	// dryRun checks the lines and stores nothing. Only some imports have the flag.
+	dryRun bool
+}
 
 func importFlags(c *cobra.Command, o *importOptions) {
 	c.Flags().StringVar(&o.format, "format", "", "csv or ndjson (default: by the file's extension)")
@@ -57,6 +61,14 @@ func (a *app) finish(noun string, sum summary, err error) error {
 		return errRefused
 	}
 	return nil
+}
+
+// finishChecked is finish for an import that can be a dry run.
+func (a *app) finishChecked(noun string, sum summary, err error, o importOptions) error {
+	if o.dryRun && err == nil {
+		fmt.Fprintln(a.errOut, "reservectl: this was a dry run: nothing was stored")
+	}
+	return a.finish(noun, sum, err)
 }
 
 // printUnfinished prints how far an import got before it failed.

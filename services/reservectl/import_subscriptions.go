@@ -86,10 +86,15 @@ func readSubscription(f *lineFields) subscriptionLine {
 		},
 		f.text("customer", "customer_id", "customer_reference"), f.text("plan", "plan_id", "plan_title"),
 	}
-	if utf8.RuneCountInString(line.customer) > maxReference {
-		f.refuse("customer", "max_length", fmt.Sprintf("must be at most %d characters", maxReference))
-	}
+	f.shortReference("customer", line.customer)
 	return line
+}
+
+// shortReference refuses a reference that is longer than any customer's.
+func (f *lineFields) shortReference(name, text string) {
+	if utf8.RuneCountInString(text) > maxReference {
+		f.refuse(name, "max_length", fmt.Sprintf("must be at most %d characters", maxReference))
+	}
 }
 
 func (a *app) importSubscriptions(ctx context.Context, path string, o importOptions) error {
@@ -131,7 +136,11 @@ type subscriptionImporter struct {
 
 // store stores a batch. Lines whose customer or plan does not exist are refused and not sent.
 func (i subscriptionImporter) store(batch []subscriptionLine) ([]outcome, error) {
-	customers, err := i.customersByReference(batch)
+	references := make([]string, len(batch))
+	for n, line := range batch {
+		references[n] = line.customer
+	}
+	customers, err := customersByReference(i.customerCtx, i.customers, references)
 	if err != nil {
 		return nil, err
 	}
@@ -189,18 +198,19 @@ func isCustomerID(text string) bool {
 	return err == nil
 }
 
-// customersByReference returns the identifiers of the customers whose references a batch has.
-func (i subscriptionImporter) customersByReference(batch []subscriptionLine) (map[string]string, error) {
+// customersByReference returns the identifiers of the customers with the given references. It leaves out
+// identifiers and empty texts.
+func customersByReference(ctx context.Context, client customerv1.CustomerServiceClient, references []string) (map[string]string, error) {
 	req := &customerv1.BatchGetCustomersRequest{}
-	for _, line := range batch {
-		if line.customer != "" && !isCustomerID(line.customer) {
-			req.References = append(req.References, line.customer)
+	for _, reference := range references {
+		if reference != "" && !isCustomerID(reference) {
+			req.References = append(req.References, reference)
 		}
 	}
 	if len(req.References) == 0 {
 		return nil, nil
 	}
-	res, err := i.customers.BatchGetCustomers(i.customerCtx, req)
+	res, err := client.BatchGetCustomers(ctx, req)
 	if err != nil {
 		return nil, labelledError{err, "customer"}
 	}

@@ -68,6 +68,50 @@ func (f *lineFields) text(names ...string) string {
 	return ""
 }
 
+// required is text, and refuses a line without it.
+func (f *lineFields) required(names ...string) string {
+	text := f.text(names...)
+	if text == "" {
+		f.refuse(names[0], "required", "is required")
+	}
+	return text
+}
+
+// inactive reports whether the line has the field active with the value false.
+func (f *lineFields) inactive() bool {
+	return f.value([]string{"active"}) != nil && !f.boolean("active")
+}
+
+// parts is list, and also accepts numbers.
+func (f *lineFields) parts(names ...string) []string {
+	numbers, isList := f.value(names).([]any)
+	if one, isNumber := f.value(names).(float64); isNumber {
+		numbers, isList = []any{one}, true
+	}
+	if !isList {
+		return f.list(names...)
+	}
+	var all []string
+	for _, item := range numbers {
+		switch v := item.(type) {
+		case float64:
+			all = append(all, strconv.FormatFloat(v, 'f', -1, 64))
+		case string:
+			all = append(all, v)
+		default:
+			f.refuse(names[0], "type", "must be a list of numbers")
+		}
+	}
+	return all
+}
+
+// refuseWith refuses the line for the reason err, which is a refusal.
+func (f *lineFields) refuseWith(err error) {
+	if f.refused == nil {
+		f.refused = err
+	}
+}
+
 // integer returns a whole number between 0 and most, or nil if the line has none.
 func (f *lineFields) integer(name string, most int64) *int64 {
 	var n int64

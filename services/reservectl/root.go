@@ -171,6 +171,7 @@ Exit status:
 		a.seedCommand(), a.demoCommand(), a.demonstrationCommand(), a.testModeCommand())
 	root.AddCommand(a.withTestMode(a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.publishableKeyCommand(),
 		a.customerCommand(), a.noteCommand(), a.eventCommand(), a.eventDateCommand(), a.registrationCommand(), a.transactionCommand(),
+		a.staffCommand(), a.timeOffCommand(), a.holidayCommand(), a.roomCommand(), a.appointmentTypeCommand(), a.appointmentCommand(), a.calendarCommand(),
 		a.holdCommand(), a.waitlistCommand(), a.discountCommand(), a.passCommand(), a.customerPassCommand(), a.planCommand(),
 		a.subscriptionCommand(), a.mediaCommand(), a.mediaUploadCommand(), a.mediaCollectionCommand(), a.mediaEntitlementCommand(),
 		a.requestCommand(), a.webhookCommand(), a.listenCommand())...)

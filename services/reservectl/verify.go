@@ -29,6 +29,8 @@ func (a *app) verifyCommand() *cobra.Command {
   - what was refunded, and the refunds that are due, against the prices
   - the uses of passes, from their ledger
   - the totals of lists
+  - staff and rooms: overlaps, and their times against the dates of appointments
+    and classes
   - the credits that bookings hold, against the credits that passes gave
   - the periods, states and sums of subscriptions
   - the credits that periods of subscriptions granted, against the ledgers of passes
@@ -77,9 +79,22 @@ func (a *app) verify(bookings, passes, subscriptions, media *session) error {
 		return err
 	}
 	if len(v.differences) > 0 {
+		a.explainDifferences(v.differences)
 		return errDifferences
 	}
 	return nil
+}
+
+// explainDifferences prints a sentence for each kind of difference that needs one.
+func (a *app) explainDifferences(differences []row) {
+	explained := map[string]bool{}
+	for _, d := range differences {
+		what := fmt.Sprint(d[0].value)
+		if text := differenceText(what); text != "" && !explained[what] {
+			fmt.Fprintf(a.errOut, "%s: %s\n", what, text)
+		}
+		explained[what] = true
+	}
 }
 
 func (v *verification) bookings(ctx context.Context, client bookingv1.VerificationServiceClient) error {

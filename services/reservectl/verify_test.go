@@ -2,7 +2,6 @@ package reservectl
 
 import (
 	"errors"
-	"io"
 	"net"
 	"slices"
 	"strings"
@@ -119,7 +118,7 @@ func TestVerify(t *testing.T) {
 		held:    []*bookingv1.BookedCredits{held("1", "a", 1), held("1", "b", 2), held("2", "c", 0), held("4", "d", 3)},
 		given:   []*passv1.RedeemedCredits{given("1", "a", 1), given("1", "b", 2), given("2", "c", 0), given("3", "x", 0), given("4", "d", 3)},
 	}
-	lost, stolen, off := agreeing, agreeing, agreeing
+	lost, stolen, off, overlap := agreeing, agreeing, agreeing, agreeing
 	lost.given = agreeing.given[:4]
 	stolen.held = agreeing.held[1:]
 	ungranted, twice, other, unknown, badState, badFile := agreeing, agreeing, agreeing, agreeing, agreeing, agreeing
@@ -131,6 +130,7 @@ func TestVerify(t *testing.T) {
 	badState.wrongState = &subscriptionv1.SubscriptionDifference{What: "period.first_day", Id: "sub_1", Stored: "2026-03-01", Computed: "2026-02-28"}
 	badFile.wrongFile = &mediav1.MediaDifference{What: "file.missing", Id: "media_1", Stored: 1, Computed: 0}
 	off.wrong = &bookingv1.BookingDifference{What: "event_date.booked", Id: "date_1", Stored: 3, Computed: 4}
+	overlap.wrong = &bookingv1.BookingDifference{What: "staff.overlaps", Id: "staff_1", Stored: 2}
 	for name, tt := range map[string]struct {
 		books books
 		want  string // the differences, "" for none
@@ -143,6 +143,7 @@ func TestVerify(t *testing.T) {
 		"finds a period that was granted twice":               {twice, "period.grants cp_a/1 0 1"},
 		"finds a grant without a period":                      {unknown, "period.grants cp_a/1 0 1"},
 		"finds a grant with other numbers":                    {other, "period.granted cp_a/2 8 9 period.carried_over cp_a/2 4 3 period.expired cp_a/2 1 2"},
+		"prints overlaps of staff":                            {overlap, "staff.overlaps staff_1 2 0"},
 		"prints differences of subscriptions":                 {badState, "period.first_day sub_1 2026-03-01 2026-02-28"},
 		"prints differences of files":                         {badFile, "file.missing media_1 1 0"},
 	} {
@@ -165,7 +166,8 @@ func TestVerify(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = conn.Close() })
 			var out strings.Builder
-			a := &app{out: &out, errOut: io.Discard, output: "table"}
+			var errOut strings.Builder
+			a := &app{out: &out, errOut: &errOut, output: "table"}
 			g := &a.access.GRPC
 			g.Booking, g.Pass, g.Subscription, g.Media = l.Addr().String(), l.Addr().String(), l.Addr().String(), l.Addr().String()
 			g.ServiceToken = rawToken
@@ -175,6 +177,9 @@ func TestVerify(t *testing.T) {
 			}
 			if _, rows, _ := strings.Cut(out.String(), "\n"); strings.Join(strings.Fields(rows), " ") != tt.want {
 				t.Errorf("got %q, want %q", rows, tt.want)
+			}
+			if wrong := tt.books.wrong.GetWhat(); (wrong == "staff.overlaps") != strings.Contains(errOut.String(), "staff.overlaps: a staff member has appointments") {
+				t.Errorf("explained %q", errOut.String())
 			}
 		})
 	}

@@ -46,6 +46,7 @@ type world struct {
 	webhooks *webhookWorld
 	plans    *planWorld
 	library  *libraryWorld
+	salon    *salonWorld
 
 	mu        sync.Mutex
 	customers map[string]*customerv1.ImportedCustomer
@@ -63,6 +64,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
 		dir: t.TempDir(), webhooks: &webhookWorld{}, plans: &planWorld{}, library: newLibraryWorld(t),
+		salon:     &salonWorld{hours: map[string]*bookingv1.SetWorkingHoursRequest{}, imported: map[string]*bookingv1.ImportedAppointment{}},
 		customers: map[string]*customerv1.ImportedCustomer{}, purchases: map[string]*bookingv1.ImportedTransaction{},
 		companies: []*authv1.Company{{Id: companyID, Name: "Jóga & Þór 瑜伽", Timezone: "Europe/London", Currency: "GBP"}},
 	}
@@ -76,6 +78,10 @@ func newWorld(t *testing.T) *world {
 	authv1.RegisterTokenServiceServer(srv, w)
 	customerv1.RegisterCustomerServiceServer(srv, w)
 	bookingv1.RegisterBookingServiceServer(srv, w)
+	bookingv1.RegisterStaffServiceServer(srv, w.salon)
+	bookingv1.RegisterRoomServiceServer(srv, w.salon)
+	bookingv1.RegisterAppointmentTypeServiceServer(srv, w.salon)
+	bookingv1.RegisterAppointmentServiceServer(srv, w.salon)
 	webhookv1.RegisterWebhookServiceServer(srv, w.webhooks)
 	subscriptionv1.RegisterPlanServiceServer(srv, w.plans)
 	subscriptionv1.RegisterSubscriptionServiceServer(srv, w.plans)

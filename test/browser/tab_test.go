@@ -32,6 +32,8 @@ type tab struct {
 	base string // of the dashboard
 	// files is the origin of the media service's files, from which pages can load too; "" if there is none.
 	files string
+	// actions counts the clicks and the fields that were filled in.
+	actions int
 
 	mu       sync.Mutex
 	problems []string // what the browser complained of
@@ -257,6 +259,7 @@ func (b *tab) follow(label string) {
 // followAt is follow for the element that an XPath finds.
 func (b *tab) followAt(what, xpath string) {
 	b.t.Helper()
+	b.actions++
 	ctx, cancel := b.limited()
 	defer cancel()
 	if _, err := chromedp.RunResponse(ctx, chromedp.Click(xpath, chromedp.NodeVisible)); err != nil {
@@ -267,6 +270,7 @@ func (b *tab) followAt(what, xpath string) {
 // press clicks a button that does not load another page.
 func (b *tab) press(label string) {
 	b.t.Helper()
+	b.actions++
 	b.do("press "+label, chromedp.Click(control(label), chromedp.NodeVisible))
 }
 
@@ -278,6 +282,7 @@ func field(label string) string {
 // fill replaces the value of the field with a label.
 func (b *tab) fill(label, value string) {
 	b.t.Helper()
+	b.actions++
 	at := field(label)
 	b.do("wait for "+label, chromedp.WaitVisible(at))
 	eval[bool](b, `(() => {
@@ -302,12 +307,14 @@ func quote(t *testing.T, text string) string {
 // choose picks an option of a list by its value.
 func (b *tab) choose(label, value string) {
 	b.t.Helper()
+	b.actions++
 	b.do("choose "+label, chromedp.SetValue(field(label), value, chromedp.NodeVisible))
 }
 
 // tick clicks the box or radio button with a label.
 func (b *tab) tick(label string) {
 	b.t.Helper()
+	b.actions++
 	at := "//main//label[.//*[normalize-space()=" + literal(label) + "]]//input"
 	b.do("tick "+label, chromedp.Click(at, chromedp.NodeVisible))
 }

@@ -56,6 +56,22 @@ func TestReservectlDemonstration(t *testing.T) {
 		}
 		op.ok(t, "verify", "--company", made.CompanyID)
 	})
+	t.Run("the company has staff, rooms and appointments in every state", func(t *testing.T) {
+		count := func(words ...string) map[string]int {
+			states := map[string]int{}
+			for _, item := range decode[[]printed](t, op.ok(t, append(words, "--company", made.CompanyID, "--limit", "0", "-o", "json")...)) {
+				state, _ := item["status"].(string)
+				states[state]++
+			}
+			return states
+		}
+		if staff, rooms, types := count("staff", "list"), count("room", "list"), count("appointment-type", "list"); staff[""] != 3 || rooms[""] != 3 || types[""] != 3 {
+			t.Errorf("%v staff, %v rooms, %v types", staff, rooms, types)
+		}
+		if got := count("appointment", "list", "--status", "held,booked,cancelled"); got["held"] != 1 || got["booked"] != 21+11 || got["cancelled"] != 3+1 {
+			t.Errorf("the appointments are %v", got)
+		}
+	})
 	t.Run("a second run creates nothing and renews the token", func(t *testing.T) {
 		again := read()
 		if again.GRPC.ServiceToken == made.GRPC.ServiceToken || again.GRPC.ServiceToken == "" {

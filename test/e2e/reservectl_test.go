@@ -86,6 +86,7 @@ func TestReservectl(t *testing.T) {
 	t.Run("transaction import", func(t *testing.T) { o.testTransactionImport(t, c.ID, n) })
 	t.Run("resources", func(t *testing.T) { o.testResources(t, c.ID) })
 	t.Run("imports of subscriptions and media", o.testSubscriptionImports)
+	t.Run("appointment imports", o.testAppointmentImports)
 	t.Run("seed", o.testSeed)
 	t.Run("credential", func(t *testing.T) { o.testCredential(t, c.ID) })
 	t.Run("without a platform", o.testAlone)

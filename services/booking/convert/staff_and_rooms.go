@@ -14,7 +14,7 @@ func staffAndRooms(at string, in *bookingv1.StaffAndRooms) (*model.StaffAndRooms
 		return nil, nil
 	}
 	at += "staff_and_rooms."
-	out := &model.StaffAndRooms{}
+	out := &model.StaffAndRooms{KeepStaff: in.GetKeepStaff(), KeepRooms: in.GetKeepRooms()}
 	for i, text := range in.GetStaffIds() {
 		staff, err := id.Parse[id.StaffMember](text)
 		if err != nil {

@@ -201,7 +201,7 @@ func (c *EventChange) changeEventFields(p *EventPlan, f *fields) error {
 		e.Rules = *c.Rules
 	}
 	if c.StaffAndRooms != nil {
-		e.StaffAndRooms = *c.StaffAndRooms
+		e.StaffAndRooms = c.StaffAndRooms.over(&e.StaffAndRooms)
 	}
 	f.checkEvent(e)
 	if c.Recurrence != nil && !e.Recurrence.Matches(c.Recurrence) {

@@ -12,6 +12,20 @@ import (
 type StaffAndRooms struct {
 	Staff []id.StaffMember
 	Rooms []id.Room
+	// A change keeps the present staff, or the present rooms.
+	KeepStaff, KeepRooms bool
+}
+
+// over returns the staff and rooms after a change of old.
+func (s *StaffAndRooms) over(old *StaffAndRooms) StaffAndRooms {
+	after := StaffAndRooms{Staff: s.Staff, Rooms: s.Rooms}
+	if s.KeepStaff {
+		after.Staff = old.Staff
+	}
+	if s.KeepRooms {
+		after.Rooms = old.Rooms
+	}
+	return after
 }
 
 func (s *StaffAndRooms) equal(other *StaffAndRooms) bool {
@@ -23,6 +37,12 @@ func (s *StaffAndRooms) Check(at string) error {
 	var faults fields
 	twice(&faults, at+"staff_ids", s.Staff)
 	twice(&faults, at+"room_ids", s.Rooms)
+	if s.KeepStaff && len(s.Staff) > 0 {
+		faults.Add(at+"staff_ids", "exclusive", "cannot be combined with keep_staff")
+	}
+	if s.KeepRooms && len(s.Rooms) > 0 {
+		faults.Add(at+"room_ids", "exclusive", "cannot be combined with keep_rooms")
+	}
 	return faults.Err()
 }
 

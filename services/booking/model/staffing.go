@@ -124,6 +124,10 @@ func (d *staffedDate) prepare(at int) (needs []Need) {
 		own := named(had)
 		wanted = &own
 		d.wanted = nil
+	} else {
+		own, after := named(had), *wanted
+		after = after.over(&own)
+		wanted = &after
 	}
 	var assigned []Assignment
 	for i, a := range wanted.assignments(d.usual) {

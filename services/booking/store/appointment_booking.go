@@ -19,7 +19,7 @@ const (
 	// use. $3 is the staff member who is asked for; null means anyone.
 	typeResourcesSQL = `select 'staff', o.staff_id from appointment_type_staff o
 			where o.company_id = $1 and o.appointment_type_id = $2 and $3::uuid is null
-		union all select 'staff', $3 where $3::uuid is not null
+		union all select 'staff', s.id from staff s where s.company_id = $1 and s.id = $3
 		union all select distinct 'room', u.room_id from appointment_type_rooms u where u.company_id = $1 and u.appointment_type_id = $2`
 
 	typeTimezoneSQL = `select e.timezone from events e where e.company_id = $1 and e.id = $2 and e.of_appointments and e.deleted_at is null`
@@ -72,25 +72,52 @@ func (r *Resources) IDs() []id.UUID {
 	return all
 }
 
+// resourceKey is a type with the staff member who is asked for; zero means anyone.
+type resourceKey struct {
+	Type  id.AppointmentType
+	Staff id.StaffMember
+}
+
 // TypeResources reads the resources that an appointment of a type can use: those of the staff member, or
-// of everybody who offers the type if staff is zero. Without tx, it runs in its own transaction.
-func (s *Store) TypeResources(ctx context.Context, tx *pg.Tx, company id.Company, which id.AppointmentType, staff id.StaffMember) (Resources, error) {
-	var r Resources
-	query := pg.Query{SQL: typeResourcesSQL, Args: []any{company, which, staff}, Scan: pg.Each(func(rows pgx.Rows) error {
+// of everybody who offers the type if staff is zero. Without tx, concurrent requests of a company share
+// round trips.
+func (s *Store) TypeResources(ctx context.Context, tx *pg.Tx, company id.Company, which id.AppointmentType, staff id.StaffMember) (r Resources, err error) {
+	key := resourceKey{which, staff}
+	if tx == nil {
+		r, _, err = s.resources.Get(ctx, company, key)
+		return r, err
+	}
+	return r, tx.Pipeline(ctx, typeResources(company, key, &r))
+}
+
+func (s *Store) readTypeResources(ctx context.Context, company id.Company, keys []resourceKey) (map[resourceKey]Resources, error) {
+	found := make([]Resources, len(keys))
+	queries := make([]pg.Query, len(keys))
+	for i, key := range keys {
+		queries[i] = typeResources(company, key, &found[i])
+	}
+	if err := s.ReadOf(ctx, company, queries...); err != nil {
+		return nil, err
+	}
+	byKey := make(map[resourceKey]Resources, len(keys))
+	for i, key := range keys {
+		byKey[key] = found[i]
+	}
+	return byKey, nil
+}
+
+func typeResources(company id.Company, key resourceKey, into *Resources) pg.Query {
+	return pg.Query{SQL: typeResourcesSQL, Args: []any{company, key.Type, key.Staff}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var kind model.ResourceKind
 		var resource id.UUID
 		err := rows.Scan(&kind, &resource)
 		if kind == model.RoomResource {
-			r.Rooms = append(r.Rooms, id.Room(resource))
+			into.Rooms = append(into.Rooms, id.Room(resource))
 		} else {
-			r.Staff = append(r.Staff, id.StaffMember(resource))
+			into.Staff = append(into.Staff, id.StaffMember(resource))
 		}
 		return err
 	})}
-	if tx != nil {
-		return r, tx.Pipeline(ctx, query)
-	}
-	return r, s.ReadOf(ctx, company, query)
 }
 
 // TypeTimezone returns the zone of an appointment type.

@@ -90,10 +90,19 @@ func formatAll[T fmt.Stringer](list []T) []string {
 	return out
 }
 
+// exportedAppointment is what a booking's date d has if it is an appointment: its length, and the names of the
+// staff and the rooms.
+const exportedAppointment = `case when d.appointment_id is null then '{}' else jsonb_build_object('duration_minutes', d.duration_minutes,
+				'staff', coalesce((select jsonb_agg(s.name order by a.position) from assignments a join staff s on s.company_id = a.company_id and s.id = a.resource_id
+					where a.company_id = d.company_id and a.event_date_id = d.id and a.kind = 'staff' and a.position >= 0), '[]'),
+				'rooms', coalesce((select jsonb_agg(r.name order by a.position) from assignments a join rooms r on r.company_id = a.company_id and r.id = a.resource_id
+					where a.company_id = d.company_id and a.event_date_id = d.id and a.kind = 'room' and a.position >= 0), '[]')) end`
+
 const (
 	// The customer's own purchases; and bookings for the customer that others bought.
 	exportTransactionsSQL = purchasesOfCustomerSQL + `select t.id, to_jsonb(t) - array['held_prices', 'request_key', 'request_hash'] || jsonb_build_object('bookings', (
-			select jsonb_agg(to_jsonb(b) - array['transaction_id', 'position'] || jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at) order by b.position)
+			select jsonb_agg(to_jsonb(b) - array['transaction_id', 'position'] || jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at)
+				|| ` + exportedAppointment + ` order by b.position)
 			from bookings b
 			left join events e on e.company_id = b.company_id and e.id = b.event_id
 			left join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id
@@ -102,7 +111,7 @@ const (
 
 	exportBoughtForSQL = `select b.id, to_jsonb(b) - array['payment_reference', 'gross', 'net', 'currency', 'discount', 'discount_code', 'customer_pass_id',
 				'credits_used', 'method', 'money_method', 'refund_due', 'refunded_amount', 'position']
-			|| jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at)
+			|| jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at) || ` + exportedAppointment + `
 		from bookings b
 		left join events e on e.company_id = b.company_id and e.id = b.event_id
 		left join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id

@@ -20,6 +20,8 @@ type Store struct {
 	pg.Store
 	// dates looks up an event's only date, batching concurrent lookups.
 	dates *combine.Reads[id.Company, id.Event, model.UndatedEvent]
+	// resources looks up what an appointment can use, batching concurrent lookups.
+	resources *combine.Reads[id.Company, resourceKey, Resources]
 }
 
 // New returns a store that uses db.
@@ -37,6 +39,7 @@ func New(db *pg.DB) *Store {
 		"appointment_types_reference": model.ReferenceTaken(),
 	}}}
 	s.dates = combine.New(s.readOnlyDates)
+	s.resources = combine.New(s.readTypeResources)
 	return s
 }
 

@@ -13,12 +13,12 @@ import (
 const (
 	// VacateSQL cancels those of the dates that are free dates of appointments. A trigger ends their
 	// assignments. The job that empties closed dates closes the entries that still wait. A date that no
-	// booking and no entry names is removed later.
+	// booking and no entry names is removed later. A date whose waitlist the job continues to serve stays.
 	VacateSQL = `update event_dates d set status = 'cancelled', closing = ` + toEmptySQL + `,
 			vacated_at = case when ` + unnamed + ` and not exists (select from bookings b
 				where b.company_id = d.company_id and b.event_date_id = d.id and exists (select from transactions t
 					where t.company_id = d.company_id and t.id = b.transaction_id and t.status <> 'released')) then $3::timestamptz end
-		where d.company_id = $1 and d.id` + pg.AmongIDs + ` and d.appointment_id is not null and d.booked = 0 and d.status = 'scheduled'`
+		where d.company_id = $1 and d.id` + pg.AmongIDs + ` and d.appointment_id is not null and d.booked = 0 and d.status = 'scheduled' and not d.promoting`
 
 	// unnamed is the condition that no waitlist entry names the date d.
 	unnamed = `not exists (select from waitlist_entries w where w.company_id = d.company_id and w.event_date_id = d.id)`

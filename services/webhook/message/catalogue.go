@@ -47,6 +47,9 @@ func NewCatalogue() Catalogue {
 		newSource(subjects.MediaItemUpdated, mediaUpdated(), mediaPublished()),
 		newSource(subjects.MediaItemDeleted, mediaDeleted()),
 		newSource(subjects.MediaCompleted, mediaCompleted()),
+		newSource(subjects.AppointmentBooked, appointmentBooked()),
+		newSource(subjects.AppointmentMoved, appointmentMoved()),
+		newSource(subjects.AppointmentCancelled, appointmentCancelled()),
 	}
 }
 

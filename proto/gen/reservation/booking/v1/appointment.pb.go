@@ -1385,9 +1385,11 @@ type ListAppointmentsRequest struct {
 	// Returns only appointments with one of these statuses; empty means booked and cancelled ones.
 	Statuses []AppointmentStatus `protobuf:"varint,11,rep,packed,name=statuses,proto3,enum=reservation.booking.v1.AppointmentStatus" json:"statuses,omitempty"`
 	// Returns only appointments changed at or after this time.
-	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	// If the customer does not exist, the call fails with NOT_FOUND instead of returning an empty page.
+	CustomerMustExist bool `protobuf:"varint,13,opt,name=customer_must_exist,json=customerMustExist,proto3" json:"customer_must_exist,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ListAppointmentsRequest) Reset() {
@@ -1502,6 +1504,13 @@ func (x *ListAppointmentsRequest) GetUpdatedSince() *timestamppb.Timestamp {
 		return x.UpdatedSince
 	}
 	return nil
+}
+
+func (x *ListAppointmentsRequest) GetCustomerMustExist() bool {
+	if x != nil {
+		return x.CustomerMustExist
+	}
+	return false
 }
 
 type ListAppointmentsResponse struct {
@@ -2280,7 +2289,7 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\"_\n" +
 	"\x16GetAppointmentResponse\x12E\n" +
-	"\vappointment\x18\x01 \x01(\v2#.reservation.booking.v1.AppointmentR\vappointment\"\xf0\x04\n" +
+	"\vappointment\x18\x01 \x01(\v2#.reservation.booking.v1.AppointmentR\vappointment\"\xa0\x05\n" +
 	"\x17ListAppointmentsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
@@ -2297,7 +2306,8 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	" \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12O\n" +
 	"\bstatuses\x18\v \x03(\x0e2).reservation.booking.v1.AppointmentStatusB\b\xbaH\x05\x92\x01\x02\x10\x03R\bstatuses\x12?\n" +
-	"\rupdated_since\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\xa1\x01\n" +
+	"\rupdated_since\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12.\n" +
+	"\x13customer_must_exist\x18\r \x01(\bR\x11customerMustExist\"\xa1\x01\n" +
 	"\x18ListAppointmentsResponse\x12G\n" +
 	"\fappointments\x18\x01 \x03(\v2#.reservation.booking.v1.AppointmentR\fappointments\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
@@ -2375,7 +2385,7 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	"\x17APPOINTMENT_ORDER_START\x10\x01\x12 \n" +
 	"\x1cAPPOINTMENT_ORDER_START_DESC\x10\x02\x12\x1d\n" +
 	"\x19APPOINTMENT_ORDER_UPDATED\x10\x03\x12\"\n" +
-	"\x1eAPPOINTMENT_ORDER_UPDATED_DESC\x10\x042\xfe\b\n" +
+	"\x1eAPPOINTMENT_ORDER_UPDATED_DESC\x10\x042\x92\t\n" +
 	"\x12AppointmentService\x12y\n" +
 	"\tFindSlots\x12(.reservation.booking.v1.FindSlotsRequest\x1a).reservation.booking.v1.FindSlotsResponse\"\x17\x8a\xc9\x18\x13\n" +
 	"\x11appointments:read\x12\x8c\x01\n" +
@@ -2384,9 +2394,10 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	"\x0fHoldAppointment\x12..reservation.booking.v1.HoldAppointmentRequest\x1a/.reservation.booking.v1.HoldAppointmentResponse\"\x18\x8a\xc9\x18\x14\n" +
 	"\x12appointments:write\x12\x8c\x01\n" +
 	"\x0fMoveAppointment\x12..reservation.booking.v1.MoveAppointmentRequest\x1a/.reservation.booking.v1.MoveAppointmentResponse\"\x18\x8a\xc9\x18\x14\n" +
-	"\x12appointments:write\x12\x88\x01\n" +
-	"\x0eGetAppointment\x12-.reservation.booking.v1.GetAppointmentRequest\x1a..reservation.booking.v1.GetAppointmentResponse\"\x17\x8a\xc9\x18\x13\n" +
-	"\x11appointments:read\x12\x8e\x01\n" +
+	"\x12appointments:write\x12\x9c\x01\n" +
+	"\x0eGetAppointment\x12-.reservation.booking.v1.GetAppointmentRequest\x1a..reservation.booking.v1.GetAppointmentResponse\"+\x8a\xc9\x18'\n" +
+	"\x11appointments:read\n" +
+	"\x12appointments:write\x12\x8e\x01\n" +
 	"\x10ListAppointments\x12/.reservation.booking.v1.ListAppointmentsRequest\x1a0.reservation.booking.v1.ListAppointmentsResponse\"\x17\x8a\xc9\x18\x13\n" +
 	"\x11appointments:read\x12\x8b\x01\n" +
 	"\x0fListAssignments\x12..reservation.booking.v1.ListAssignmentsRequest\x1a/.reservation.booking.v1.ListAssignmentsResponse\"\x17\x8a\xc9\x18\x13\n" +

@@ -3996,7 +3996,7 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x1aIMPORT_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_CREATED\x10\x01\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_EXISTED\x10\x02\x12\x1a\n" +
-	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\x9f\x12\n" +
+	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\xb3\x12\n" +
 	"\x0eBookingService\x12\xb7\x01\n" +
 	"\x11CreateTransaction\x120.reservation.booking.v1.CreateTransactionRequest\x1a1.reservation.booking.v1.CreateTransactionResponse\"=\x8a\xc9\x189\n" +
 	"\x0ebookings:write\n" +
@@ -4009,10 +4009,11 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\rbookings:read\x12\xb2\x01\n" +
 	"\x17ListCompanyTransactions\x126.reservation.booking.v1.ListCompanyTransactionsRequest\x1a7.reservation.booking.v1.ListCompanyTransactionsResponse\"&\x8a\xc9\x18\"\n" +
 	"\rbookings:read\n" +
-	"\x11transactions:read\x12\x97\x01\n" +
-	"\rCancelBooking\x12,.reservation.booking.v1.CancelBookingRequest\x1a-.reservation.booking.v1.CancelBookingResponse\")\x8a\xc9\x18%\n" +
+	"\x11transactions:read\x12\xab\x01\n" +
+	"\rCancelBooking\x12,.reservation.booking.v1.CancelBookingRequest\x1a-.reservation.booking.v1.CancelBookingResponse\"=\x8a\xc9\x189\n" +
 	"\x0ebookings:write\n" +
-	"\x13registrations:write\x12\xa7\x01\n" +
+	"\x13registrations:write\n" +
+	"\x12appointments:write\x12\xa7\x01\n" +
 	"\x13PreviewCancellation\x122.reservation.booking.v1.PreviewCancellationRequest\x1a3.reservation.booking.v1.PreviewCancellationResponse\"'\x8a\xc9\x18#\n" +
 	"\rbookings:read\n" +
 	"\x12registrations:read\x12\x97\x01\n" +

@@ -1000,7 +1000,10 @@ type StaffAndRooms struct {
 	// staff_ identifiers, at most 10.
 	StaffIds []string `protobuf:"bytes,1,rep,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
 	// room_ identifiers, at most 10. Each date uses one unit of each room.
-	RoomIds       []string `protobuf:"bytes,2,rep,name=room_ids,json=roomIds,proto3" json:"room_ids,omitempty"`
+	RoomIds []string `protobuf:"bytes,2,rep,name=room_ids,json=roomIds,proto3" json:"room_ids,omitempty"`
+	// Leaves the staff, or the rooms, unchanged; then the ids must be empty. Only for changes.
+	KeepStaff     bool `protobuf:"varint,3,opt,name=keep_staff,json=keepStaff,proto3" json:"keep_staff,omitempty"`
+	KeepRooms     bool `protobuf:"varint,4,opt,name=keep_rooms,json=keepRooms,proto3" json:"keep_rooms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1047,6 +1050,20 @@ func (x *StaffAndRooms) GetRoomIds() []string {
 		return x.RoomIds
 	}
 	return nil
+}
+
+func (x *StaffAndRooms) GetKeepStaff() bool {
+	if x != nil {
+		return x.KeepStaff
+	}
+	return false
+}
+
+func (x *StaffAndRooms) GetKeepRooms() bool {
+	if x != nil {
+		return x.KeepRooms
+	}
+	return false
 }
 
 // PricingOption is a price for one space of an event.
@@ -3368,12 +3385,16 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x04unit\x18\x03 \x01(\x05R\x04unit\"{\n" +
 	"\rAssignedStaff\x12<\n" +
 	"\x05staff\x18\x01 \x01(\v2&.reservation.booking.v1.StaffReferenceR\x05staff\x12,\n" +
-	"\x12substitutes_for_id\x18\x02 \x01(\tR\x10substitutesForId\"g\n" +
+	"\x12substitutes_for_id\x18\x02 \x01(\tR\x10substitutesForId\"\xa5\x01\n" +
 	"\rStaffAndRooms\x12+\n" +
 	"\tstaff_ids\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\n" +
 	"\"\x04r\x02\x18dR\bstaffIds\x12)\n" +
 	"\broom_ids\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\n" +
-	"\"\x04r\x02\x18dR\aroomIds\"\xe6\x01\n" +
+	"\"\x04r\x02\x18dR\aroomIds\x12\x1d\n" +
+	"\n" +
+	"keep_staff\x18\x03 \x01(\bR\tkeepStaff\x12\x1d\n" +
+	"\n" +
+	"keep_rooms\x18\x04 \x01(\bR\tkeepRooms\"\xe6\x01\n" +
 	"\rPricingOption\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +

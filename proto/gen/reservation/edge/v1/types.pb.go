@@ -526,6 +526,142 @@ func (x *DayList) GetValues() []int32 {
 	return nil
 }
 
+// LengthList is an array of numbers of minutes in JSON. Unlike a repeated field, it can be absent.
+type LengthList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []int32                `protobuf:"varint,1,rep,packed,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LengthList) Reset() {
+	*x = LengthList{}
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LengthList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LengthList) ProtoMessage() {}
+
+func (x *LengthList) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LengthList.ProtoReflect.Descriptor instead.
+func (*LengthList) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *LengthList) GetValues() []int32 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+// StaffList is an array of identifiers of staff in JSON. Unlike a repeated field, it can be absent.
+type StaffList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StaffList) Reset() {
+	*x = StaffList{}
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StaffList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StaffList) ProtoMessage() {}
+
+func (x *StaffList) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StaffList.ProtoReflect.Descriptor instead.
+func (*StaffList) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *StaffList) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+// ResourceList is an array of identifiers of the staff or the rooms of an event in JSON. Unlike a repeated
+// field, it can be absent.
+type ResourceList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResourceList) Reset() {
+	*x = ResourceList{}
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResourceList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResourceList) ProtoMessage() {}
+
+func (x *ResourceList) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResourceList.ProtoReflect.Descriptor instead.
+func (*ResourceList) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ResourceList) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 var File_reservation_edge_v1_types_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_v1_types_proto_rawDesc = "" +
@@ -556,7 +692,15 @@ const file_reservation_edge_v1_types_proto_rawDesc = "" +
 	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x182R\x06values\"+\n" +
 	"\aDayList\x12 \n" +
 	"\x06values\x18\x01 \x03(\x05B\b\xbaH\x05\x92\x01\x02\x10\n" +
-	"R\x06valuesB6Z4reservation.dev/proto/gen/reservation/edge/v1;edgev1b\x06proto3"
+	"R\x06values\".\n" +
+	"\n" +
+	"LengthList\x12 \n" +
+	"\x06values\x18\x01 \x03(\x05B\b\xbaH\x05\x92\x01\x02\x10\x14R\x06values\"4\n" +
+	"\tStaffList\x12'\n" +
+	"\x06values\x18\x01 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xc8\x01\"\x04r\x02\x18dR\x06values\"6\n" +
+	"\fResourceList\x12&\n" +
+	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\n" +
+	"\"\x04r\x02\x18dR\x06valuesB6Z4reservation.dev/proto/gen/reservation/edge/v1;edgev1b\x06proto3"
 
 var (
 	file_reservation_edge_v1_types_proto_rawDescOnce sync.Once
@@ -570,7 +714,7 @@ func file_reservation_edge_v1_types_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_v1_types_proto_rawDescData
 }
 
-var file_reservation_edge_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_reservation_edge_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_reservation_edge_v1_types_proto_goTypes = []any{
 	(*Amount)(nil),         // 0: reservation.edge.v1.Amount
 	(*NonNullAmount)(nil),  // 1: reservation.edge.v1.NonNullAmount
@@ -583,6 +727,9 @@ var file_reservation_edge_v1_types_proto_goTypes = []any{
 	(*CollectionList)(nil), // 8: reservation.edge.v1.CollectionList
 	(*TagList)(nil),        // 9: reservation.edge.v1.TagList
 	(*DayList)(nil),        // 10: reservation.edge.v1.DayList
+	(*LengthList)(nil),     // 11: reservation.edge.v1.LengthList
+	(*StaffList)(nil),      // 12: reservation.edge.v1.StaffList
+	(*ResourceList)(nil),   // 13: reservation.edge.v1.ResourceList
 }
 var file_reservation_edge_v1_types_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -605,7 +752,7 @@ func file_reservation_edge_v1_types_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_v1_types_proto_rawDesc), len(file_reservation_edge_v1_types_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1099,83 +1099,6 @@ func (x *Booking) GetPayment() *Payment {
 	return nil
 }
 
-// Customer is a customer reference.
-type Customer struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	Firstname     string                 `protobuf:"bytes,3,opt,name=firstname,proto3" json:"firstname,omitempty"`
-	Lastname      string                 `protobuf:"bytes,4,opt,name=lastname,proto3" json:"lastname,omitempty"`
-	Email         string                 `protobuf:"bytes,5,opt,name=email,proto3" json:"email,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Customer) Reset() {
-	*x = Customer{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Customer) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Customer) ProtoMessage() {}
-
-func (x *Customer) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Customer.ProtoReflect.Descriptor instead.
-func (*Customer) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *Customer) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *Customer) GetType() string {
-	if x != nil {
-		return x.Type
-	}
-	return ""
-}
-
-func (x *Customer) GetFirstname() string {
-	if x != nil {
-		return x.Firstname
-	}
-	return ""
-}
-
-func (x *Customer) GetLastname() string {
-	if x != nil {
-		return x.Lastname
-	}
-	return ""
-}
-
-func (x *Customer) GetEmail() string {
-	if x != nil {
-		return x.Email
-	}
-	return ""
-}
-
 // Event is an event reference.
 type Event struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1189,7 +1112,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[17]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1201,7 +1124,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[17]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1214,7 +1137,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{17}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Event) GetId() string {
@@ -1261,7 +1184,7 @@ type EventDate struct {
 
 func (x *EventDate) Reset() {
 	*x = EventDate{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[18]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1196,7 @@ func (x *EventDate) String() string {
 func (*EventDate) ProtoMessage() {}
 
 func (x *EventDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[18]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1209,7 @@ func (x *EventDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventDate.ProtoReflect.Descriptor instead.
 func (*EventDate) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{18}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *EventDate) GetId() string {
@@ -1324,127 +1247,6 @@ func (x *EventDate) GetDuration() int32 {
 	return 0
 }
 
-type PricingOption struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PricingOption) Reset() {
-	*x = PricingOption{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PricingOption) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PricingOption) ProtoMessage() {}
-
-func (x *PricingOption) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PricingOption.ProtoReflect.Descriptor instead.
-func (*PricingOption) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *PricingOption) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-// Payment has the credits if method is PASS. For other methods it has the prices, in minor units.
-type Payment struct {
-	state             protoimpl.MessageState `protogen:"open.v1"`
-	Method            string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	Currency          string                 `protobuf:"bytes,2,opt,name=currency,proto3" json:"currency,omitempty"`
-	Base100GrossPrice *int64                 `protobuf:"varint,3,opt,name=base100gross_price,proto3,oneof" json:"base100gross_price,omitempty"`
-	Base100NetPrice   *int64                 `protobuf:"varint,4,opt,name=base100net_price,proto3,oneof" json:"base100net_price,omitempty"`
-	CreditsUsed       *int32                 `protobuf:"varint,5,opt,name=credits_used,proto3,oneof" json:"credits_used,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
-}
-
-func (x *Payment) Reset() {
-	*x = Payment{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Payment) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Payment) ProtoMessage() {}
-
-func (x *Payment) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Payment.ProtoReflect.Descriptor instead.
-func (*Payment) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *Payment) GetMethod() string {
-	if x != nil {
-		return x.Method
-	}
-	return ""
-}
-
-func (x *Payment) GetCurrency() string {
-	if x != nil {
-		return x.Currency
-	}
-	return ""
-}
-
-func (x *Payment) GetBase100GrossPrice() int64 {
-	if x != nil && x.Base100GrossPrice != nil {
-		return *x.Base100GrossPrice
-	}
-	return 0
-}
-
-func (x *Payment) GetBase100NetPrice() int64 {
-	if x != nil && x.Base100NetPrice != nil {
-		return *x.Base100NetPrice
-	}
-	return 0
-}
-
-func (x *Payment) GetCreditsUsed() int32 {
-	if x != nil && x.CreditsUsed != nil {
-		return *x.CreditsUsed
-	}
-	return 0
-}
-
 // ListPassesRequest has the parameters of GET /customer/{id}/passes.
 type ListPassesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1458,7 +1260,7 @@ type ListPassesRequest struct {
 
 func (x *ListPassesRequest) Reset() {
 	*x = ListPassesRequest{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[21]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +1272,7 @@ func (x *ListPassesRequest) String() string {
 func (*ListPassesRequest) ProtoMessage() {}
 
 func (x *ListPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[21]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +1285,7 @@ func (x *ListPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPassesRequest.ProtoReflect.Descriptor instead.
 func (*ListPassesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{21}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListPassesRequest) GetId() string {
@@ -1526,7 +1328,7 @@ type ListPassesResponse struct {
 
 func (x *ListPassesResponse) Reset() {
 	*x = ListPassesResponse{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[22]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1340,7 @@ func (x *ListPassesResponse) String() string {
 func (*ListPassesResponse) ProtoMessage() {}
 
 func (x *ListPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[22]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1353,7 @@ func (x *ListPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPassesResponse.ProtoReflect.Descriptor instead.
 func (*ListPassesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{22}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListPassesResponse) GetData() []*Pass {
@@ -1592,7 +1394,7 @@ type GetPassRequest struct {
 
 func (x *GetPassRequest) Reset() {
 	*x = GetPassRequest{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[23]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1604,7 +1406,7 @@ func (x *GetPassRequest) String() string {
 func (*GetPassRequest) ProtoMessage() {}
 
 func (x *GetPassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[23]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1617,7 +1419,7 @@ func (x *GetPassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPassRequest.ProtoReflect.Descriptor instead.
 func (*GetPassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{23}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetPassRequest) GetId() string {
@@ -1643,7 +1445,7 @@ type GetPassResponse struct {
 
 func (x *GetPassResponse) Reset() {
 	*x = GetPassResponse{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[24]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1655,7 +1457,7 @@ func (x *GetPassResponse) String() string {
 func (*GetPassResponse) ProtoMessage() {}
 
 func (x *GetPassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[24]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1668,7 +1470,7 @@ func (x *GetPassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPassResponse.ProtoReflect.Descriptor instead.
 func (*GetPassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{24}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetPassResponse) GetData() *Pass {
@@ -1713,7 +1515,7 @@ type Pass struct {
 
 func (x *Pass) Reset() {
 	*x = Pass{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[25]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +1527,7 @@ func (x *Pass) String() string {
 func (*Pass) ProtoMessage() {}
 
 func (x *Pass) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[25]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +1540,7 @@ func (x *Pass) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pass.ProtoReflect.Descriptor instead.
 func (*Pass) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{25}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Pass) GetId() string {
@@ -1880,7 +1682,7 @@ type ListNotesRequest struct {
 
 func (x *ListNotesRequest) Reset() {
 	*x = ListNotesRequest{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[26]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +1694,7 @@ func (x *ListNotesRequest) String() string {
 func (*ListNotesRequest) ProtoMessage() {}
 
 func (x *ListNotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[26]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +1707,7 @@ func (x *ListNotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNotesRequest.ProtoReflect.Descriptor instead.
 func (*ListNotesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{26}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListNotesRequest) GetId() string {
@@ -1948,7 +1750,7 @@ type ListNotesResponse struct {
 
 func (x *ListNotesResponse) Reset() {
 	*x = ListNotesResponse{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[27]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1960,7 +1762,7 @@ func (x *ListNotesResponse) String() string {
 func (*ListNotesResponse) ProtoMessage() {}
 
 func (x *ListNotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[27]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1973,7 +1775,7 @@ func (x *ListNotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNotesResponse.ProtoReflect.Descriptor instead.
 func (*ListNotesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{27}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListNotesResponse) GetData() []*Note {
@@ -2024,7 +1826,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[28]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2036,7 +1838,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[28]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2049,7 +1851,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{28}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Note) GetId() string {
@@ -2126,7 +1928,7 @@ type CreateNoteRequest struct {
 
 func (x *CreateNoteRequest) Reset() {
 	*x = CreateNoteRequest{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[29]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2138,7 +1940,7 @@ func (x *CreateNoteRequest) String() string {
 func (*CreateNoteRequest) ProtoMessage() {}
 
 func (x *CreateNoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[29]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2151,7 +1953,7 @@ func (x *CreateNoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNoteRequest.ProtoReflect.Descriptor instead.
 func (*CreateNoteRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{29}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CreateNoteRequest) GetId() string {
@@ -2181,7 +1983,7 @@ type NoteCreate struct {
 
 func (x *NoteCreate) Reset() {
 	*x = NoteCreate{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[30]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2193,7 +1995,7 @@ func (x *NoteCreate) String() string {
 func (*NoteCreate) ProtoMessage() {}
 
 func (x *NoteCreate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[30]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2206,7 +2008,7 @@ func (x *NoteCreate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteCreate.ProtoReflect.Descriptor instead.
 func (*NoteCreate) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{30}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *NoteCreate) GetBody() string {
@@ -2246,7 +2048,7 @@ type CreateNoteResponse struct {
 
 func (x *CreateNoteResponse) Reset() {
 	*x = CreateNoteResponse{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[31]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2258,7 +2060,7 @@ func (x *CreateNoteResponse) String() string {
 func (*CreateNoteResponse) ProtoMessage() {}
 
 func (x *CreateNoteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[31]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2271,7 +2073,7 @@ func (x *CreateNoteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNoteResponse.ProtoReflect.Descriptor instead.
 func (*CreateNoteResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{31}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CreateNoteResponse) GetData() *Note {
@@ -2291,7 +2093,7 @@ type GetNoteRequest struct {
 
 func (x *GetNoteRequest) Reset() {
 	*x = GetNoteRequest{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[32]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2303,7 +2105,7 @@ func (x *GetNoteRequest) String() string {
 func (*GetNoteRequest) ProtoMessage() {}
 
 func (x *GetNoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[32]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2316,7 +2118,7 @@ func (x *GetNoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNoteRequest.ProtoReflect.Descriptor instead.
 func (*GetNoteRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{32}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetNoteRequest) GetId() string {
@@ -2342,7 +2144,7 @@ type GetNoteResponse struct {
 
 func (x *GetNoteResponse) Reset() {
 	*x = GetNoteResponse{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[33]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2156,7 @@ func (x *GetNoteResponse) String() string {
 func (*GetNoteResponse) ProtoMessage() {}
 
 func (x *GetNoteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[33]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2169,7 @@ func (x *GetNoteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetNoteResponse.ProtoReflect.Descriptor instead.
 func (*GetNoteResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{33}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetNoteResponse) GetData() *Note {
@@ -2388,7 +2190,7 @@ type UpdateNoteRequest struct {
 
 func (x *UpdateNoteRequest) Reset() {
 	*x = UpdateNoteRequest{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[34]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2400,7 +2202,7 @@ func (x *UpdateNoteRequest) String() string {
 func (*UpdateNoteRequest) ProtoMessage() {}
 
 func (x *UpdateNoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[34]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2413,7 +2215,7 @@ func (x *UpdateNoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateNoteRequest.ProtoReflect.Descriptor instead.
 func (*UpdateNoteRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{34}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *UpdateNoteRequest) GetId() string {
@@ -2449,7 +2251,7 @@ type NoteUpdate struct {
 
 func (x *NoteUpdate) Reset() {
 	*x = NoteUpdate{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[35]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2461,7 +2263,7 @@ func (x *NoteUpdate) String() string {
 func (*NoteUpdate) ProtoMessage() {}
 
 func (x *NoteUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[35]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2474,7 +2276,7 @@ func (x *NoteUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoteUpdate.ProtoReflect.Descriptor instead.
 func (*NoteUpdate) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{35}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *NoteUpdate) GetBody() string {
@@ -2507,7 +2309,7 @@ type UpdateNoteResponse struct {
 
 func (x *UpdateNoteResponse) Reset() {
 	*x = UpdateNoteResponse{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[36]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2519,7 +2321,7 @@ func (x *UpdateNoteResponse) String() string {
 func (*UpdateNoteResponse) ProtoMessage() {}
 
 func (x *UpdateNoteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[36]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2532,7 +2334,7 @@ func (x *UpdateNoteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateNoteResponse.ProtoReflect.Descriptor instead.
 func (*UpdateNoteResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{36}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *UpdateNoteResponse) GetData() *Note {
@@ -2552,7 +2354,7 @@ type DeleteNoteRequest struct {
 
 func (x *DeleteNoteRequest) Reset() {
 	*x = DeleteNoteRequest{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[37]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2564,7 +2366,7 @@ func (x *DeleteNoteRequest) String() string {
 func (*DeleteNoteRequest) ProtoMessage() {}
 
 func (x *DeleteNoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[37]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2577,7 +2379,7 @@ func (x *DeleteNoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNoteRequest.ProtoReflect.Descriptor instead.
 func (*DeleteNoteRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{37}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DeleteNoteRequest) GetId() string {
@@ -2603,7 +2405,7 @@ type DeleteNoteResponse struct {
 
 func (x *DeleteNoteResponse) Reset() {
 	*x = DeleteNoteResponse{}
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[38]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2615,7 +2417,7 @@ func (x *DeleteNoteResponse) String() string {
 func (*DeleteNoteResponse) ProtoMessage() {}
 
 func (x *DeleteNoteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[38]
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2628,7 +2430,7 @@ func (x *DeleteNoteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNoteResponse.ProtoReflect.Descriptor instead.
 func (*DeleteNoteResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{38}
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DeleteNoteResponse) GetMessage() string {
@@ -2642,7 +2444,7 @@ var File_reservation_edge_a_v1_interface_a_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/a/v1/interface_a.proto\x12\x15reservation.edge.a.v1\x1a\x1bbuf/validate/validate.proto\x1a!reservation/edge/a/v1/media.proto\x1a(reservation/edge/a/v1/subscription.proto\"\xbe\x01\n" +
+	"'reservation/edge/a/v1/interface_a.proto\x12\x15reservation.edge.a.v1\x1a\x1bbuf/validate/validate.proto\x1a'reservation/edge/a/v1/appointment.proto\x1a#reservation/edge/a/v1/booking.proto\x1a!reservation/edge/a/v1/media.proto\x1a(reservation/edge/a/v1/subscription.proto\"\xbe\x01\n" +
 	"\fTokenRequest\x12*\n" +
 	"\tclient_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\tclient_id\x88\x01\x01\x123\n" +
 	"\rclient_secret\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\rclient_secret\x88\x01\x01\x12#\n" +
@@ -2742,13 +2544,7 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\x05event\x18\b \x01(\v2\x1c.reservation.edge.a.v1.EventR\x05event\x12L\n" +
 	"\x0epricing_option\x18\t \x01(\v2$.reservation.edge.a.v1.PricingOptionR\x0epricing_option\x128\n" +
 	"\apayment\x18\n" +
-	" \x01(\v2\x1e.reservation.edge.a.v1.PaymentR\apayment\"~\n" +
-	"\bCustomer\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04type\x18\x02 \x01(\tR\x04type\x12\x1c\n" +
-	"\tfirstname\x18\x03 \x01(\tR\tfirstname\x12\x1a\n" +
-	"\blastname\x18\x04 \x01(\tR\blastname\x12\x14\n" +
-	"\x05email\x18\x05 \x01(\tR\x05email\"u\n" +
+	" \x01(\v2\x1e.reservation.edge.a.v1.PaymentR\apayment\"u\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
@@ -2759,18 +2555,7 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x1a\n" +
 	"\bdatetime\x18\x03 \x01(\tR\bdatetime\x12\x0e\n" +
 	"\x02tz\x18\x04 \x01(\tR\x02tz\x12\x1a\n" +
-	"\bduration\x18\x05 \x01(\x05R\bduration\"\x1f\n" +
-	"\rPricingOption\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x89\x02\n" +
-	"\aPayment\x12\x16\n" +
-	"\x06method\x18\x01 \x01(\tR\x06method\x12\x1a\n" +
-	"\bcurrency\x18\x02 \x01(\tR\bcurrency\x123\n" +
-	"\x12base100gross_price\x18\x03 \x01(\x03H\x00R\x12base100gross_price\x88\x01\x01\x12/\n" +
-	"\x10base100net_price\x18\x04 \x01(\x03H\x01R\x10base100net_price\x88\x01\x01\x12'\n" +
-	"\fcredits_used\x18\x05 \x01(\x05H\x02R\fcredits_used\x88\x01\x01B\x15\n" +
-	"\x13_base100gross_priceB\x13\n" +
-	"\x11_base100net_priceB\x0f\n" +
-	"\r_credits_used\"\xc1\x01\n" +
+	"\bduration\x18\x05 \x01(\x05R\bduration\"\xc1\x01\n" +
 	"\x11ListPassesRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\x04page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12)\n" +
@@ -2886,7 +2671,7 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\anote_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06noteId\".\n" +
 	"\x12DeleteNoteResponse\x12\x18\n" +
-	"\amessage\x18\x01 \x01(\tR\amessage2\xf5\v\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage2\xd9\r\n" +
 	"\x11InterfaceAService\x12a\n" +
 	"\n" +
 	"GetProfile\x12(.reservation.edge.a.v1.GetProfileRequest\x1a).reservation.edge.a.v1.GetProfileResponse\x12j\n" +
@@ -2908,7 +2693,9 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\x11ListSubscriptions\x12/.reservation.edge.a.v1.ListSubscriptionsRequest\x1a0.reservation.edge.a.v1.ListSubscriptionsResponse\x12p\n" +
 	"\x0fGetSubscription\x12-.reservation.edge.a.v1.GetSubscriptionRequest\x1a..reservation.edge.a.v1.GetSubscriptionResponse\x12^\n" +
 	"\tListMedia\x12'.reservation.edge.a.v1.ListMediaRequest\x1a(.reservation.edge.a.v1.ListMediaResponse\x12[\n" +
-	"\bGetMedia\x12&.reservation.edge.a.v1.GetMediaRequest\x1a'.reservation.edge.a.v1.GetMediaResponseB9Z7reservation.dev/proto/gen/reservation/edge/a/v1;edgeav1b\x06proto3"
+	"\bGetMedia\x12&.reservation.edge.a.v1.GetMediaRequest\x1a'.reservation.edge.a.v1.GetMediaResponse\x12s\n" +
+	"\x10ListAppointments\x12..reservation.edge.a.v1.ListAppointmentsRequest\x1a/.reservation.edge.a.v1.ListAppointmentsResponse\x12m\n" +
+	"\x0eGetAppointment\x12,.reservation.edge.a.v1.GetAppointmentRequest\x1a-.reservation.edge.a.v1.GetAppointmentResponseB9Z7reservation.dev/proto/gen/reservation/edge/a/v1;edgeav1b\x06proto3"
 
 var (
 	file_reservation_edge_a_v1_interface_a_proto_rawDescOnce sync.Once
@@ -2922,7 +2709,7 @@ func file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_a_v1_interface_a_proto_rawDescData
 }
 
-var file_reservation_edge_a_v1_interface_a_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_reservation_edge_a_v1_interface_a_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_reservation_edge_a_v1_interface_a_proto_goTypes = []any{
 	(*TokenRequest)(nil),              // 0: reservation.edge.a.v1.TokenRequest
 	(*TokenResponse)(nil),             // 1: reservation.edge.a.v1.TokenResponse
@@ -2940,37 +2727,41 @@ var file_reservation_edge_a_v1_interface_a_proto_goTypes = []any{
 	(*GetBookingResponse)(nil),        // 13: reservation.edge.a.v1.GetBookingResponse
 	(*Transaction)(nil),               // 14: reservation.edge.a.v1.Transaction
 	(*Booking)(nil),                   // 15: reservation.edge.a.v1.Booking
-	(*Customer)(nil),                  // 16: reservation.edge.a.v1.Customer
-	(*Event)(nil),                     // 17: reservation.edge.a.v1.Event
-	(*EventDate)(nil),                 // 18: reservation.edge.a.v1.EventDate
-	(*PricingOption)(nil),             // 19: reservation.edge.a.v1.PricingOption
-	(*Payment)(nil),                   // 20: reservation.edge.a.v1.Payment
-	(*ListPassesRequest)(nil),         // 21: reservation.edge.a.v1.ListPassesRequest
-	(*ListPassesResponse)(nil),        // 22: reservation.edge.a.v1.ListPassesResponse
-	(*GetPassRequest)(nil),            // 23: reservation.edge.a.v1.GetPassRequest
-	(*GetPassResponse)(nil),           // 24: reservation.edge.a.v1.GetPassResponse
-	(*Pass)(nil),                      // 25: reservation.edge.a.v1.Pass
-	(*ListNotesRequest)(nil),          // 26: reservation.edge.a.v1.ListNotesRequest
-	(*ListNotesResponse)(nil),         // 27: reservation.edge.a.v1.ListNotesResponse
-	(*Note)(nil),                      // 28: reservation.edge.a.v1.Note
-	(*CreateNoteRequest)(nil),         // 29: reservation.edge.a.v1.CreateNoteRequest
-	(*NoteCreate)(nil),                // 30: reservation.edge.a.v1.NoteCreate
-	(*CreateNoteResponse)(nil),        // 31: reservation.edge.a.v1.CreateNoteResponse
-	(*GetNoteRequest)(nil),            // 32: reservation.edge.a.v1.GetNoteRequest
-	(*GetNoteResponse)(nil),           // 33: reservation.edge.a.v1.GetNoteResponse
-	(*UpdateNoteRequest)(nil),         // 34: reservation.edge.a.v1.UpdateNoteRequest
-	(*NoteUpdate)(nil),                // 35: reservation.edge.a.v1.NoteUpdate
-	(*UpdateNoteResponse)(nil),        // 36: reservation.edge.a.v1.UpdateNoteResponse
-	(*DeleteNoteRequest)(nil),         // 37: reservation.edge.a.v1.DeleteNoteRequest
-	(*DeleteNoteResponse)(nil),        // 38: reservation.edge.a.v1.DeleteNoteResponse
+	(*Event)(nil),                     // 16: reservation.edge.a.v1.Event
+	(*EventDate)(nil),                 // 17: reservation.edge.a.v1.EventDate
+	(*ListPassesRequest)(nil),         // 18: reservation.edge.a.v1.ListPassesRequest
+	(*ListPassesResponse)(nil),        // 19: reservation.edge.a.v1.ListPassesResponse
+	(*GetPassRequest)(nil),            // 20: reservation.edge.a.v1.GetPassRequest
+	(*GetPassResponse)(nil),           // 21: reservation.edge.a.v1.GetPassResponse
+	(*Pass)(nil),                      // 22: reservation.edge.a.v1.Pass
+	(*ListNotesRequest)(nil),          // 23: reservation.edge.a.v1.ListNotesRequest
+	(*ListNotesResponse)(nil),         // 24: reservation.edge.a.v1.ListNotesResponse
+	(*Note)(nil),                      // 25: reservation.edge.a.v1.Note
+	(*CreateNoteRequest)(nil),         // 26: reservation.edge.a.v1.CreateNoteRequest
+	(*NoteCreate)(nil),                // 27: reservation.edge.a.v1.NoteCreate
+	(*CreateNoteResponse)(nil),        // 28: reservation.edge.a.v1.CreateNoteResponse
+	(*GetNoteRequest)(nil),            // 29: reservation.edge.a.v1.GetNoteRequest
+	(*GetNoteResponse)(nil),           // 30: reservation.edge.a.v1.GetNoteResponse
+	(*UpdateNoteRequest)(nil),         // 31: reservation.edge.a.v1.UpdateNoteRequest
+	(*NoteUpdate)(nil),                // 32: reservation.edge.a.v1.NoteUpdate
+	(*UpdateNoteResponse)(nil),        // 33: reservation.edge.a.v1.UpdateNoteResponse
+	(*DeleteNoteRequest)(nil),         // 34: reservation.edge.a.v1.DeleteNoteRequest
+	(*DeleteNoteResponse)(nil),        // 35: reservation.edge.a.v1.DeleteNoteResponse
+	(*Customer)(nil),                  // 36: reservation.edge.a.v1.Customer
+	(*PricingOption)(nil),             // 37: reservation.edge.a.v1.PricingOption
+	(*Payment)(nil),                   // 38: reservation.edge.a.v1.Payment
 	(*ListSubscriptionsRequest)(nil),  // 39: reservation.edge.a.v1.ListSubscriptionsRequest
 	(*GetSubscriptionRequest)(nil),    // 40: reservation.edge.a.v1.GetSubscriptionRequest
 	(*ListMediaRequest)(nil),          // 41: reservation.edge.a.v1.ListMediaRequest
 	(*GetMediaRequest)(nil),           // 42: reservation.edge.a.v1.GetMediaRequest
-	(*ListSubscriptionsResponse)(nil), // 43: reservation.edge.a.v1.ListSubscriptionsResponse
-	(*GetSubscriptionResponse)(nil),   // 44: reservation.edge.a.v1.GetSubscriptionResponse
-	(*ListMediaResponse)(nil),         // 45: reservation.edge.a.v1.ListMediaResponse
-	(*GetMediaResponse)(nil),          // 46: reservation.edge.a.v1.GetMediaResponse
+	(*ListAppointmentsRequest)(nil),   // 43: reservation.edge.a.v1.ListAppointmentsRequest
+	(*GetAppointmentRequest)(nil),     // 44: reservation.edge.a.v1.GetAppointmentRequest
+	(*ListSubscriptionsResponse)(nil), // 45: reservation.edge.a.v1.ListSubscriptionsResponse
+	(*GetSubscriptionResponse)(nil),   // 46: reservation.edge.a.v1.GetSubscriptionResponse
+	(*ListMediaResponse)(nil),         // 47: reservation.edge.a.v1.ListMediaResponse
+	(*GetMediaResponse)(nil),          // 48: reservation.edge.a.v1.GetMediaResponse
+	(*ListAppointmentsResponse)(nil),  // 49: reservation.edge.a.v1.ListAppointmentsResponse
+	(*GetAppointmentResponse)(nil),    // 50: reservation.edge.a.v1.GetAppointmentResponse
 }
 var file_reservation_edge_a_v1_interface_a_proto_depIdxs = []int32{
 	3,  // 0: reservation.edge.a.v1.CustomerPage.data:type_name -> reservation.edge.a.v1.ListedCustomer
@@ -2979,53 +2770,57 @@ var file_reservation_edge_a_v1_interface_a_proto_depIdxs = []int32{
 	14, // 3: reservation.edge.a.v1.ListBookingsResponse.data:type_name -> reservation.edge.a.v1.Transaction
 	14, // 4: reservation.edge.a.v1.GetBookingResponse.data:type_name -> reservation.edge.a.v1.Transaction
 	15, // 5: reservation.edge.a.v1.Transaction.bookings:type_name -> reservation.edge.a.v1.Booking
-	16, // 6: reservation.edge.a.v1.Booking.purchased_by:type_name -> reservation.edge.a.v1.Customer
-	16, // 7: reservation.edge.a.v1.Booking.bought_for:type_name -> reservation.edge.a.v1.Customer
-	17, // 8: reservation.edge.a.v1.Booking.event:type_name -> reservation.edge.a.v1.Event
-	19, // 9: reservation.edge.a.v1.Booking.pricing_option:type_name -> reservation.edge.a.v1.PricingOption
-	20, // 10: reservation.edge.a.v1.Booking.payment:type_name -> reservation.edge.a.v1.Payment
-	18, // 11: reservation.edge.a.v1.Event.date:type_name -> reservation.edge.a.v1.EventDate
-	25, // 12: reservation.edge.a.v1.ListPassesResponse.data:type_name -> reservation.edge.a.v1.Pass
-	25, // 13: reservation.edge.a.v1.GetPassResponse.data:type_name -> reservation.edge.a.v1.Pass
-	20, // 14: reservation.edge.a.v1.Pass.payment:type_name -> reservation.edge.a.v1.Payment
-	28, // 15: reservation.edge.a.v1.ListNotesResponse.data:type_name -> reservation.edge.a.v1.Note
-	30, // 16: reservation.edge.a.v1.CreateNoteRequest.note:type_name -> reservation.edge.a.v1.NoteCreate
-	28, // 17: reservation.edge.a.v1.CreateNoteResponse.data:type_name -> reservation.edge.a.v1.Note
-	28, // 18: reservation.edge.a.v1.GetNoteResponse.data:type_name -> reservation.edge.a.v1.Note
-	35, // 19: reservation.edge.a.v1.UpdateNoteRequest.note:type_name -> reservation.edge.a.v1.NoteUpdate
-	28, // 20: reservation.edge.a.v1.UpdateNoteResponse.data:type_name -> reservation.edge.a.v1.Note
+	36, // 6: reservation.edge.a.v1.Booking.purchased_by:type_name -> reservation.edge.a.v1.Customer
+	36, // 7: reservation.edge.a.v1.Booking.bought_for:type_name -> reservation.edge.a.v1.Customer
+	16, // 8: reservation.edge.a.v1.Booking.event:type_name -> reservation.edge.a.v1.Event
+	37, // 9: reservation.edge.a.v1.Booking.pricing_option:type_name -> reservation.edge.a.v1.PricingOption
+	38, // 10: reservation.edge.a.v1.Booking.payment:type_name -> reservation.edge.a.v1.Payment
+	17, // 11: reservation.edge.a.v1.Event.date:type_name -> reservation.edge.a.v1.EventDate
+	22, // 12: reservation.edge.a.v1.ListPassesResponse.data:type_name -> reservation.edge.a.v1.Pass
+	22, // 13: reservation.edge.a.v1.GetPassResponse.data:type_name -> reservation.edge.a.v1.Pass
+	38, // 14: reservation.edge.a.v1.Pass.payment:type_name -> reservation.edge.a.v1.Payment
+	25, // 15: reservation.edge.a.v1.ListNotesResponse.data:type_name -> reservation.edge.a.v1.Note
+	27, // 16: reservation.edge.a.v1.CreateNoteRequest.note:type_name -> reservation.edge.a.v1.NoteCreate
+	25, // 17: reservation.edge.a.v1.CreateNoteResponse.data:type_name -> reservation.edge.a.v1.Note
+	25, // 18: reservation.edge.a.v1.GetNoteResponse.data:type_name -> reservation.edge.a.v1.Note
+	32, // 19: reservation.edge.a.v1.UpdateNoteRequest.note:type_name -> reservation.edge.a.v1.NoteUpdate
+	25, // 20: reservation.edge.a.v1.UpdateNoteResponse.data:type_name -> reservation.edge.a.v1.Note
 	4,  // 21: reservation.edge.a.v1.InterfaceAService.GetProfile:input_type -> reservation.edge.a.v1.GetProfileRequest
 	7,  // 22: reservation.edge.a.v1.InterfaceAService.UpdateProfile:input_type -> reservation.edge.a.v1.UpdateProfileRequest
 	10, // 23: reservation.edge.a.v1.InterfaceAService.ListBookings:input_type -> reservation.edge.a.v1.ListBookingsRequest
 	12, // 24: reservation.edge.a.v1.InterfaceAService.GetBooking:input_type -> reservation.edge.a.v1.GetBookingRequest
-	21, // 25: reservation.edge.a.v1.InterfaceAService.ListPasses:input_type -> reservation.edge.a.v1.ListPassesRequest
-	23, // 26: reservation.edge.a.v1.InterfaceAService.GetPass:input_type -> reservation.edge.a.v1.GetPassRequest
-	26, // 27: reservation.edge.a.v1.InterfaceAService.ListNotes:input_type -> reservation.edge.a.v1.ListNotesRequest
-	29, // 28: reservation.edge.a.v1.InterfaceAService.CreateNote:input_type -> reservation.edge.a.v1.CreateNoteRequest
-	32, // 29: reservation.edge.a.v1.InterfaceAService.GetNote:input_type -> reservation.edge.a.v1.GetNoteRequest
-	34, // 30: reservation.edge.a.v1.InterfaceAService.UpdateNote:input_type -> reservation.edge.a.v1.UpdateNoteRequest
-	37, // 31: reservation.edge.a.v1.InterfaceAService.DeleteNote:input_type -> reservation.edge.a.v1.DeleteNoteRequest
+	18, // 25: reservation.edge.a.v1.InterfaceAService.ListPasses:input_type -> reservation.edge.a.v1.ListPassesRequest
+	20, // 26: reservation.edge.a.v1.InterfaceAService.GetPass:input_type -> reservation.edge.a.v1.GetPassRequest
+	23, // 27: reservation.edge.a.v1.InterfaceAService.ListNotes:input_type -> reservation.edge.a.v1.ListNotesRequest
+	26, // 28: reservation.edge.a.v1.InterfaceAService.CreateNote:input_type -> reservation.edge.a.v1.CreateNoteRequest
+	29, // 29: reservation.edge.a.v1.InterfaceAService.GetNote:input_type -> reservation.edge.a.v1.GetNoteRequest
+	31, // 30: reservation.edge.a.v1.InterfaceAService.UpdateNote:input_type -> reservation.edge.a.v1.UpdateNoteRequest
+	34, // 31: reservation.edge.a.v1.InterfaceAService.DeleteNote:input_type -> reservation.edge.a.v1.DeleteNoteRequest
 	39, // 32: reservation.edge.a.v1.InterfaceAService.ListSubscriptions:input_type -> reservation.edge.a.v1.ListSubscriptionsRequest
 	40, // 33: reservation.edge.a.v1.InterfaceAService.GetSubscription:input_type -> reservation.edge.a.v1.GetSubscriptionRequest
 	41, // 34: reservation.edge.a.v1.InterfaceAService.ListMedia:input_type -> reservation.edge.a.v1.ListMediaRequest
 	42, // 35: reservation.edge.a.v1.InterfaceAService.GetMedia:input_type -> reservation.edge.a.v1.GetMediaRequest
-	5,  // 36: reservation.edge.a.v1.InterfaceAService.GetProfile:output_type -> reservation.edge.a.v1.GetProfileResponse
-	9,  // 37: reservation.edge.a.v1.InterfaceAService.UpdateProfile:output_type -> reservation.edge.a.v1.UpdateProfileResponse
-	11, // 38: reservation.edge.a.v1.InterfaceAService.ListBookings:output_type -> reservation.edge.a.v1.ListBookingsResponse
-	13, // 39: reservation.edge.a.v1.InterfaceAService.GetBooking:output_type -> reservation.edge.a.v1.GetBookingResponse
-	22, // 40: reservation.edge.a.v1.InterfaceAService.ListPasses:output_type -> reservation.edge.a.v1.ListPassesResponse
-	24, // 41: reservation.edge.a.v1.InterfaceAService.GetPass:output_type -> reservation.edge.a.v1.GetPassResponse
-	27, // 42: reservation.edge.a.v1.InterfaceAService.ListNotes:output_type -> reservation.edge.a.v1.ListNotesResponse
-	31, // 43: reservation.edge.a.v1.InterfaceAService.CreateNote:output_type -> reservation.edge.a.v1.CreateNoteResponse
-	33, // 44: reservation.edge.a.v1.InterfaceAService.GetNote:output_type -> reservation.edge.a.v1.GetNoteResponse
-	36, // 45: reservation.edge.a.v1.InterfaceAService.UpdateNote:output_type -> reservation.edge.a.v1.UpdateNoteResponse
-	38, // 46: reservation.edge.a.v1.InterfaceAService.DeleteNote:output_type -> reservation.edge.a.v1.DeleteNoteResponse
-	43, // 47: reservation.edge.a.v1.InterfaceAService.ListSubscriptions:output_type -> reservation.edge.a.v1.ListSubscriptionsResponse
-	44, // 48: reservation.edge.a.v1.InterfaceAService.GetSubscription:output_type -> reservation.edge.a.v1.GetSubscriptionResponse
-	45, // 49: reservation.edge.a.v1.InterfaceAService.ListMedia:output_type -> reservation.edge.a.v1.ListMediaResponse
-	46, // 50: reservation.edge.a.v1.InterfaceAService.GetMedia:output_type -> reservation.edge.a.v1.GetMediaResponse
-	36, // [36:51] is the sub-list for method output_type
-	21, // [21:36] is the sub-list for method input_type
+	43, // 36: reservation.edge.a.v1.InterfaceAService.ListAppointments:input_type -> reservation.edge.a.v1.ListAppointmentsRequest
+	44, // 37: reservation.edge.a.v1.InterfaceAService.GetAppointment:input_type -> reservation.edge.a.v1.GetAppointmentRequest
+	5,  // 38: reservation.edge.a.v1.InterfaceAService.GetProfile:output_type -> reservation.edge.a.v1.GetProfileResponse
+	9,  // 39: reservation.edge.a.v1.InterfaceAService.UpdateProfile:output_type -> reservation.edge.a.v1.UpdateProfileResponse
+	11, // 40: reservation.edge.a.v1.InterfaceAService.ListBookings:output_type -> reservation.edge.a.v1.ListBookingsResponse
+	13, // 41: reservation.edge.a.v1.InterfaceAService.GetBooking:output_type -> reservation.edge.a.v1.GetBookingResponse
+	19, // 42: reservation.edge.a.v1.InterfaceAService.ListPasses:output_type -> reservation.edge.a.v1.ListPassesResponse
+	21, // 43: reservation.edge.a.v1.InterfaceAService.GetPass:output_type -> reservation.edge.a.v1.GetPassResponse
+	24, // 44: reservation.edge.a.v1.InterfaceAService.ListNotes:output_type -> reservation.edge.a.v1.ListNotesResponse
+	28, // 45: reservation.edge.a.v1.InterfaceAService.CreateNote:output_type -> reservation.edge.a.v1.CreateNoteResponse
+	30, // 46: reservation.edge.a.v1.InterfaceAService.GetNote:output_type -> reservation.edge.a.v1.GetNoteResponse
+	33, // 47: reservation.edge.a.v1.InterfaceAService.UpdateNote:output_type -> reservation.edge.a.v1.UpdateNoteResponse
+	35, // 48: reservation.edge.a.v1.InterfaceAService.DeleteNote:output_type -> reservation.edge.a.v1.DeleteNoteResponse
+	45, // 49: reservation.edge.a.v1.InterfaceAService.ListSubscriptions:output_type -> reservation.edge.a.v1.ListSubscriptionsResponse
+	46, // 50: reservation.edge.a.v1.InterfaceAService.GetSubscription:output_type -> reservation.edge.a.v1.GetSubscriptionResponse
+	47, // 51: reservation.edge.a.v1.InterfaceAService.ListMedia:output_type -> reservation.edge.a.v1.ListMediaResponse
+	48, // 52: reservation.edge.a.v1.InterfaceAService.GetMedia:output_type -> reservation.edge.a.v1.GetMediaResponse
+	49, // 53: reservation.edge.a.v1.InterfaceAService.ListAppointments:output_type -> reservation.edge.a.v1.ListAppointmentsResponse
+	50, // 54: reservation.edge.a.v1.InterfaceAService.GetAppointment:output_type -> reservation.edge.a.v1.GetAppointmentResponse
+	38, // [38:55] is the sub-list for method output_type
+	21, // [21:38] is the sub-list for method input_type
 	21, // [21:21] is the sub-list for extension type_name
 	21, // [21:21] is the sub-list for extension extendee
 	0,  // [0:21] is the sub-list for field type_name
@@ -3036,24 +2831,25 @@ func file_reservation_edge_a_v1_interface_a_proto_init() {
 	if File_reservation_edge_a_v1_interface_a_proto != nil {
 		return
 	}
+	file_reservation_edge_a_v1_appointment_proto_init()
+	file_reservation_edge_a_v1_booking_proto_init()
 	file_reservation_edge_a_v1_media_proto_init()
 	file_reservation_edge_a_v1_subscription_proto_init()
 	file_reservation_edge_a_v1_interface_a_proto_msgTypes[0].OneofWrappers = []any{}
 	file_reservation_edge_a_v1_interface_a_proto_msgTypes[8].OneofWrappers = []any{}
 	file_reservation_edge_a_v1_interface_a_proto_msgTypes[10].OneofWrappers = []any{}
-	file_reservation_edge_a_v1_interface_a_proto_msgTypes[20].OneofWrappers = []any{}
-	file_reservation_edge_a_v1_interface_a_proto_msgTypes[21].OneofWrappers = []any{}
-	file_reservation_edge_a_v1_interface_a_proto_msgTypes[25].OneofWrappers = []any{}
-	file_reservation_edge_a_v1_interface_a_proto_msgTypes[26].OneofWrappers = []any{}
-	file_reservation_edge_a_v1_interface_a_proto_msgTypes[30].OneofWrappers = []any{}
-	file_reservation_edge_a_v1_interface_a_proto_msgTypes[35].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[18].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[22].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[23].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[27].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[32].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_a_v1_interface_a_proto_rawDesc), len(file_reservation_edge_a_v1_interface_a_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

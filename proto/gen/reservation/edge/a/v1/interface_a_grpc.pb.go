@@ -41,6 +41,8 @@ const (
 	InterfaceAService_GetSubscription_FullMethodName   = "/reservation.edge.a.v1.InterfaceAService/GetSubscription"
 	InterfaceAService_ListMedia_FullMethodName         = "/reservation.edge.a.v1.InterfaceAService/ListMedia"
 	InterfaceAService_GetMedia_FullMethodName          = "/reservation.edge.a.v1.InterfaceAService/GetMedia"
+	InterfaceAService_ListAppointments_FullMethodName  = "/reservation.edge.a.v1.InterfaceAService/ListAppointments"
+	InterfaceAService_GetAppointment_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/GetAppointment"
 )
 
 // InterfaceAServiceClient is the client API for InterfaceAService service.
@@ -79,6 +81,10 @@ type InterfaceAServiceClient interface {
 	ListMedia(ctx context.Context, in *ListMediaRequest, opts ...grpc.CallOption) (*ListMediaResponse, error)
 	// GetMedia is GET /customer/{id}/media/{mediaId}.
 	GetMedia(ctx context.Context, in *GetMediaRequest, opts ...grpc.CallOption) (*GetMediaResponse, error)
+	// ListAppointments is GET /customer/{id}/appointments.
+	ListAppointments(ctx context.Context, in *ListAppointmentsRequest, opts ...grpc.CallOption) (*ListAppointmentsResponse, error)
+	// GetAppointment is GET /customer/{id}/appointment/{appointmentId}.
+	GetAppointment(ctx context.Context, in *GetAppointmentRequest, opts ...grpc.CallOption) (*GetAppointmentResponse, error)
 }
 
 type interfaceAServiceClient struct {
@@ -239,6 +245,26 @@ func (c *interfaceAServiceClient) GetMedia(ctx context.Context, in *GetMediaRequ
 	return out, nil
 }
 
+func (c *interfaceAServiceClient) ListAppointments(ctx context.Context, in *ListAppointmentsRequest, opts ...grpc.CallOption) (*ListAppointmentsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAppointmentsResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_ListAppointments_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceAServiceClient) GetAppointment(ctx context.Context, in *GetAppointmentRequest, opts ...grpc.CallOption) (*GetAppointmentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetAppointmentResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_GetAppointment_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InterfaceAServiceServer is the server API for InterfaceAService service.
 // All implementations must embed UnimplementedInterfaceAServiceServer
 // for forward compatibility.
@@ -275,6 +301,10 @@ type InterfaceAServiceServer interface {
 	ListMedia(context.Context, *ListMediaRequest) (*ListMediaResponse, error)
 	// GetMedia is GET /customer/{id}/media/{mediaId}.
 	GetMedia(context.Context, *GetMediaRequest) (*GetMediaResponse, error)
+	// ListAppointments is GET /customer/{id}/appointments.
+	ListAppointments(context.Context, *ListAppointmentsRequest) (*ListAppointmentsResponse, error)
+	// GetAppointment is GET /customer/{id}/appointment/{appointmentId}.
+	GetAppointment(context.Context, *GetAppointmentRequest) (*GetAppointmentResponse, error)
 	mustEmbedUnimplementedInterfaceAServiceServer()
 }
 
@@ -329,6 +359,12 @@ func (UnimplementedInterfaceAServiceServer) ListMedia(context.Context, *ListMedi
 }
 func (UnimplementedInterfaceAServiceServer) GetMedia(context.Context, *GetMediaRequest) (*GetMediaResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetMedia not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) ListAppointments(context.Context, *ListAppointmentsRequest) (*ListAppointmentsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAppointments not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) GetAppointment(context.Context, *GetAppointmentRequest) (*GetAppointmentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetAppointment not implemented")
 }
 func (UnimplementedInterfaceAServiceServer) mustEmbedUnimplementedInterfaceAServiceServer() {}
 func (UnimplementedInterfaceAServiceServer) testEmbeddedByValue()                           {}
@@ -621,6 +657,42 @@ func _InterfaceAService_GetMedia_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceAService_ListAppointments_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAppointmentsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).ListAppointments(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_ListAppointments_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).ListAppointments(ctx, req.(*ListAppointmentsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceAService_GetAppointment_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetAppointmentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).GetAppointment(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_GetAppointment_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).GetAppointment(ctx, req.(*GetAppointmentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // InterfaceAService_ServiceDesc is the grpc.ServiceDesc for InterfaceAService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -687,6 +759,14 @@ var InterfaceAService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetMedia",
 			Handler:    _InterfaceAService_GetMedia_Handler,
+		},
+		{
+			MethodName: "ListAppointments",
+			Handler:    _InterfaceAService_ListAppointments_Handler,
+		},
+		{
+			MethodName: "GetAppointment",
+			Handler:    _InterfaceAService_GetAppointment_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -256,9 +256,14 @@ type Event struct {
 	// Whether dates leaves out dates of the event.
 	DatesTruncated bool `protobuf:"varint,22,opt,name=dates_truncated,json=datesTruncated,proto3" json:"dates_truncated,omitempty"`
 	// Absent if there are none.
-	BookingRules  *BookingRules `protobuf:"bytes,23,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	BookingRules *BookingRules `protobuf:"bytes,23,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
+	// Who teaches new dates, and where.
+	StaffIds []string `protobuf:"bytes,24,rep,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
+	RoomIds  []string `protobuf:"bytes,25,rep,name=room_ids,json=roomIds,proto3" json:"room_ids,omitempty"`
+	// The appointment type whose appointments are the dates of this event, or null.
+	AppointmentTypeId *v1.NullableText `protobuf:"bytes,26,opt,name=appointment_type_id,json=appointmentTypeId,proto3" json:"appointment_type_id,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
@@ -448,6 +453,27 @@ func (x *Event) GetDatesTruncated() bool {
 func (x *Event) GetBookingRules() *BookingRules {
 	if x != nil {
 		return x.BookingRules
+	}
+	return nil
+}
+
+func (x *Event) GetStaffIds() []string {
+	if x != nil {
+		return x.StaffIds
+	}
+	return nil
+}
+
+func (x *Event) GetRoomIds() []string {
+	if x != nil {
+		return x.RoomIds
+	}
+	return nil
+}
+
+func (x *Event) GetAppointmentTypeId() *v1.NullableText {
+	if x != nil {
+		return x.AppointmentTypeId
 	}
 	return nil
 }
@@ -913,8 +939,11 @@ type EventWrite struct {
 	FreeCancellationMinutes *v1.NullableInt        `protobuf:"bytes,12,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3" json:"free_cancellation_minutes,omitempty"`
 	Recurrence              *Recurrence            `protobuf:"bytes,13,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	// Instead of duration; if both are given, they must agree.
-	EndsAt        *string            `protobuf:"bytes,14,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
-	BookingRules  *BookingRulesWrite `protobuf:"bytes,15,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
+	EndsAt       *string            `protobuf:"bytes,14,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
+	BookingRules *BookingRulesWrite `protobuf:"bytes,15,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
+	// An update needs both lists or neither.
+	StaffIds      *v1.ResourceList `protobuf:"bytes,16,opt,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
+	RoomIds       *v1.ResourceList `protobuf:"bytes,17,opt,name=room_ids,json=roomIds,proto3" json:"room_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1050,6 +1079,20 @@ func (x *EventWrite) GetEndsAt() string {
 func (x *EventWrite) GetBookingRules() *BookingRulesWrite {
 	if x != nil {
 		return x.BookingRules
+	}
+	return nil
+}
+
+func (x *EventWrite) GetStaffIds() *v1.ResourceList {
+	if x != nil {
+		return x.StaffIds
+	}
+	return nil
+}
+
+func (x *EventWrite) GetRoomIds() *v1.ResourceList {
+	if x != nil {
+		return x.RoomIds
 	}
 	return nil
 }
@@ -1630,7 +1673,7 @@ const file_reservation_edge_b_v1_event_proto_rawDesc = "" +
 	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12:\n" +
 	"\acredits\x18\x05 \x01(\v2 .reservation.edge.v1.NullableIntR\acredits\x12:\n" +
 	"\btax_rate\x18\x06 \x01(\v2\x1f.reservation.edge.v1.PercentageR\ataxRate\x12!\n" +
-	"\fwhole_course\x18\a \x01(\bR\vwholeCourse\"\xe5\a\n" +
+	"\fwhole_course\x18\a \x01(\bR\vwholeCourse\"\xf0\b\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1661,7 +1704,10 @@ const file_reservation_edge_b_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"date_count\x18\x15 \x01(\x05R\tdateCount\x12'\n" +
 	"\x0fdates_truncated\x18\x16 \x01(\bR\x0edatesTruncated\x12H\n" +
-	"\rbooking_rules\x18\x17 \x01(\v2#.reservation.edge.b.v1.BookingRulesR\fbookingRules\"7\n" +
+	"\rbooking_rules\x18\x17 \x01(\v2#.reservation.edge.b.v1.BookingRulesR\fbookingRules\x12\x1b\n" +
+	"\tstaff_ids\x18\x18 \x03(\tR\bstaffIds\x12\x19\n" +
+	"\broom_ids\x18\x19 \x03(\tR\aroomIds\x12Q\n" +
+	"\x13appointment_type_id\x18\x1a \x01(\v2!.reservation.edge.v1.NullableTextR\x11appointmentTypeId\"7\n" +
 	"\bNextDate\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
 	"\tstarts_at\x18\x02 \x01(\tR\bstartsAt\"\xc2\x02\n" +
@@ -1713,7 +1759,7 @@ const file_reservation_edge_b_v1_event_proto_rawDesc = "" +
 	"\x03_idB\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_currencyB\x0f\n" +
-	"\r_whole_course\"\xb5\a\n" +
+	"\r_whole_course\"\xb3\b\n" +
 	"\n" +
 	"EventWrite\x12#\n" +
 	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
@@ -1733,7 +1779,9 @@ const file_reservation_edge_b_v1_event_proto_rawDesc = "" +
 	"recurrence\x18\r \x01(\v2!.reservation.edge.b.v1.RecurrenceR\n" +
 	"recurrence\x12%\n" +
 	"\aends_at\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18(H\bR\x06endsAt\x88\x01\x01\x12M\n" +
-	"\rbooking_rules\x18\x0f \x01(\v2(.reservation.edge.b.v1.BookingRulesWriteR\fbookingRulesB\b\n" +
+	"\rbooking_rules\x18\x0f \x01(\v2(.reservation.edge.b.v1.BookingRulesWriteR\fbookingRules\x12>\n" +
+	"\tstaff_ids\x18\x10 \x01(\v2!.reservation.edge.v1.ResourceListR\bstaffIds\x12<\n" +
+	"\broom_ids\x18\x11 \x01(\v2!.reservation.edge.v1.ResourceListR\aroomIdsB\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\a\n" +
 	"\x05_typeB\t\n" +
@@ -1830,6 +1878,7 @@ var file_reservation_edge_b_v1_event_proto_goTypes = []any{
 	(*v1.Amount)(nil),           // 21: reservation.edge.v1.Amount
 	(*v1.Percentage)(nil),       // 22: reservation.edge.v1.Percentage
 	(*v1.NullableText)(nil),     // 23: reservation.edge.v1.NullableText
+	(*v1.ResourceList)(nil),     // 24: reservation.edge.v1.ResourceList
 }
 var file_reservation_edge_b_v1_event_proto_depIdxs = []int32{
 	20, // 0: reservation.edge.b.v1.EventDate.capacity:type_name -> reservation.edge.v1.NullableInt
@@ -1844,30 +1893,33 @@ var file_reservation_edge_b_v1_event_proto_depIdxs = []int32{
 	6,  // 9: reservation.edge.b.v1.Event.recurrence:type_name -> reservation.edge.b.v1.Recurrence
 	3,  // 10: reservation.edge.b.v1.Event.next_date:type_name -> reservation.edge.b.v1.NextDate
 	4,  // 11: reservation.edge.b.v1.Event.booking_rules:type_name -> reservation.edge.b.v1.BookingRules
-	23, // 12: reservation.edge.b.v1.BookingRules.opens_at:type_name -> reservation.edge.v1.NullableText
-	23, // 13: reservation.edge.b.v1.BookingRules.closes_at:type_name -> reservation.edge.v1.NullableText
-	20, // 14: reservation.edge.b.v1.BookingRules.maximum_advance_days:type_name -> reservation.edge.v1.NullableInt
-	20, // 15: reservation.edge.b.v1.EventDateWrite.capacity:type_name -> reservation.edge.v1.NullableInt
-	21, // 16: reservation.edge.b.v1.PricingOptionWrite.price:type_name -> reservation.edge.v1.Amount
-	20, // 17: reservation.edge.b.v1.PricingOptionWrite.credits:type_name -> reservation.edge.v1.NullableInt
-	22, // 18: reservation.edge.b.v1.PricingOptionWrite.tax_rate:type_name -> reservation.edge.v1.Percentage
-	20, // 19: reservation.edge.b.v1.EventWrite.capacity:type_name -> reservation.edge.v1.NullableInt
-	7,  // 20: reservation.edge.b.v1.EventWrite.dates:type_name -> reservation.edge.b.v1.EventDateWrite
-	8,  // 21: reservation.edge.b.v1.EventWrite.pricing_options:type_name -> reservation.edge.b.v1.PricingOptionWrite
-	20, // 22: reservation.edge.b.v1.EventWrite.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
-	6,  // 23: reservation.edge.b.v1.EventWrite.recurrence:type_name -> reservation.edge.b.v1.Recurrence
-	5,  // 24: reservation.edge.b.v1.EventWrite.booking_rules:type_name -> reservation.edge.b.v1.BookingRulesWrite
-	2,  // 25: reservation.edge.b.v1.ListEventsResponse.events:type_name -> reservation.edge.b.v1.Event
-	2,  // 26: reservation.edge.b.v1.GetEventResponse.event:type_name -> reservation.edge.b.v1.Event
-	9,  // 27: reservation.edge.b.v1.CreateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
-	2,  // 28: reservation.edge.b.v1.CreateEventResponse.event:type_name -> reservation.edge.b.v1.Event
-	9,  // 29: reservation.edge.b.v1.UpdateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
-	2,  // 30: reservation.edge.b.v1.UpdateEventResponse.event:type_name -> reservation.edge.b.v1.Event
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	23, // 12: reservation.edge.b.v1.Event.appointment_type_id:type_name -> reservation.edge.v1.NullableText
+	23, // 13: reservation.edge.b.v1.BookingRules.opens_at:type_name -> reservation.edge.v1.NullableText
+	23, // 14: reservation.edge.b.v1.BookingRules.closes_at:type_name -> reservation.edge.v1.NullableText
+	20, // 15: reservation.edge.b.v1.BookingRules.maximum_advance_days:type_name -> reservation.edge.v1.NullableInt
+	20, // 16: reservation.edge.b.v1.EventDateWrite.capacity:type_name -> reservation.edge.v1.NullableInt
+	21, // 17: reservation.edge.b.v1.PricingOptionWrite.price:type_name -> reservation.edge.v1.Amount
+	20, // 18: reservation.edge.b.v1.PricingOptionWrite.credits:type_name -> reservation.edge.v1.NullableInt
+	22, // 19: reservation.edge.b.v1.PricingOptionWrite.tax_rate:type_name -> reservation.edge.v1.Percentage
+	20, // 20: reservation.edge.b.v1.EventWrite.capacity:type_name -> reservation.edge.v1.NullableInt
+	7,  // 21: reservation.edge.b.v1.EventWrite.dates:type_name -> reservation.edge.b.v1.EventDateWrite
+	8,  // 22: reservation.edge.b.v1.EventWrite.pricing_options:type_name -> reservation.edge.b.v1.PricingOptionWrite
+	20, // 23: reservation.edge.b.v1.EventWrite.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
+	6,  // 24: reservation.edge.b.v1.EventWrite.recurrence:type_name -> reservation.edge.b.v1.Recurrence
+	5,  // 25: reservation.edge.b.v1.EventWrite.booking_rules:type_name -> reservation.edge.b.v1.BookingRulesWrite
+	24, // 26: reservation.edge.b.v1.EventWrite.staff_ids:type_name -> reservation.edge.v1.ResourceList
+	24, // 27: reservation.edge.b.v1.EventWrite.room_ids:type_name -> reservation.edge.v1.ResourceList
+	2,  // 28: reservation.edge.b.v1.ListEventsResponse.events:type_name -> reservation.edge.b.v1.Event
+	2,  // 29: reservation.edge.b.v1.GetEventResponse.event:type_name -> reservation.edge.b.v1.Event
+	9,  // 30: reservation.edge.b.v1.CreateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
+	2,  // 31: reservation.edge.b.v1.CreateEventResponse.event:type_name -> reservation.edge.b.v1.Event
+	9,  // 32: reservation.edge.b.v1.UpdateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
+	2,  // 33: reservation.edge.b.v1.UpdateEventResponse.event:type_name -> reservation.edge.b.v1.Event
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_event_proto_init() }

@@ -58,6 +58,8 @@ type ScheduledDate struct {
 	OpensAt       *v1.NullableText `protobuf:"bytes,19,opt,name=opens_at,json=opensAt,proto3" json:"opens_at,omitempty"`
 	ClosesAt      *v1.NullableText `protobuf:"bytes,20,opt,name=closes_at,json=closesAt,proto3" json:"closes_at,omitempty"`
 	UpdatedAt     string           `protobuf:"bytes,21,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	Staff         []*AssignedStaff `protobuf:"bytes,22,rep,name=staff,proto3" json:"staff,omitempty"`
+	Rooms         []*AssignedRoom  `protobuf:"bytes,23,rep,name=rooms,proto3" json:"rooms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -239,6 +241,154 @@ func (x *ScheduledDate) GetUpdatedAt() string {
 	return ""
 }
 
+func (x *ScheduledDate) GetStaff() []*AssignedStaff {
+	if x != nil {
+		return x.Staff
+	}
+	return nil
+}
+
+func (x *ScheduledDate) GetRooms() []*AssignedRoom {
+	if x != nil {
+		return x.Rooms
+	}
+	return nil
+}
+
+// AssignedStaff is a person who teaches a date.
+type AssignedStaff struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// staff_ identifier.
+	Id    string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name  string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Color string `protobuf:"bytes,3,opt,name=color,proto3" json:"color,omitempty"`
+	// The person who is replaced on this date, or null.
+	SubstitutesForId *v1.NullableText `protobuf:"bytes,4,opt,name=substitutes_for_id,json=substitutesForId,proto3" json:"substitutes_for_id,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *AssignedStaff) Reset() {
+	*x = AssignedStaff{}
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AssignedStaff) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AssignedStaff) ProtoMessage() {}
+
+func (x *AssignedStaff) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AssignedStaff.ProtoReflect.Descriptor instead.
+func (*AssignedStaff) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *AssignedStaff) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *AssignedStaff) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *AssignedStaff) GetColor() string {
+	if x != nil {
+		return x.Color
+	}
+	return ""
+}
+
+func (x *AssignedStaff) GetSubstitutesForId() *v1.NullableText {
+	if x != nil {
+		return x.SubstitutesForId
+	}
+	return nil
+}
+
+// AssignedRoom is a unit of a room that a date uses.
+type AssignedRoom struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// room_ identifier.
+	Id   string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// From 1.
+	Unit          int32 `protobuf:"varint,3,opt,name=unit,proto3" json:"unit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AssignedRoom) Reset() {
+	*x = AssignedRoom{}
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AssignedRoom) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AssignedRoom) ProtoMessage() {}
+
+func (x *AssignedRoom) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AssignedRoom.ProtoReflect.Descriptor instead.
+func (*AssignedRoom) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *AssignedRoom) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *AssignedRoom) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *AssignedRoom) GetUnit() int32 {
+	if x != nil {
+		return x.Unit
+	}
+	return 0
+}
+
 // ListEventDatesRequest has the query parameters of GET /event-dates.
 type ListEventDatesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -258,7 +408,7 @@ type ListEventDatesRequest struct {
 
 func (x *ListEventDatesRequest) Reset() {
 	*x = ListEventDatesRequest{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[1]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -270,7 +420,7 @@ func (x *ListEventDatesRequest) String() string {
 func (*ListEventDatesRequest) ProtoMessage() {}
 
 func (x *ListEventDatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[1]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -283,7 +433,7 @@ func (x *ListEventDatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventDatesRequest.ProtoReflect.Descriptor instead.
 func (*ListEventDatesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{1}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListEventDatesRequest) GetPage() string {
@@ -370,7 +520,7 @@ type ListEventDatesResponse struct {
 
 func (x *ListEventDatesResponse) Reset() {
 	*x = ListEventDatesResponse{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[2]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -382,7 +532,7 @@ func (x *ListEventDatesResponse) String() string {
 func (*ListEventDatesResponse) ProtoMessage() {}
 
 func (x *ListEventDatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[2]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -395,7 +545,7 @@ func (x *ListEventDatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventDatesResponse.ProtoReflect.Descriptor instead.
 func (*ListEventDatesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{2}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListEventDatesResponse) GetEventDates() []*ScheduledDate {
@@ -442,7 +592,7 @@ type GetEventDateRequest struct {
 
 func (x *GetEventDateRequest) Reset() {
 	*x = GetEventDateRequest{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[3]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -454,7 +604,7 @@ func (x *GetEventDateRequest) String() string {
 func (*GetEventDateRequest) ProtoMessage() {}
 
 func (x *GetEventDateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[3]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -467,7 +617,7 @@ func (x *GetEventDateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventDateRequest.ProtoReflect.Descriptor instead.
 func (*GetEventDateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{3}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GetEventDateRequest) GetId() string {
@@ -486,7 +636,7 @@ type GetEventDateResponse struct {
 
 func (x *GetEventDateResponse) Reset() {
 	*x = GetEventDateResponse{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[4]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -498,7 +648,7 @@ func (x *GetEventDateResponse) String() string {
 func (*GetEventDateResponse) ProtoMessage() {}
 
 func (x *GetEventDateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[4]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -511,7 +661,7 @@ func (x *GetEventDateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventDateResponse.ProtoReflect.Descriptor instead.
 func (*GetEventDateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{4}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetEventDateResponse) GetEventDate() *ScheduledDate {
@@ -531,14 +681,17 @@ type EventDateUpdate struct {
 	// null means unlimited.
 	Capacity *v1.NullableInt `protobuf:"bytes,3,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	// Instead of duration; if both are given, they must agree.
-	EndsAt        *string `protobuf:"bytes,4,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
+	EndsAt *string `protobuf:"bytes,4,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
+	// Both lists or neither.
+	StaffIds      *v1.ResourceList `protobuf:"bytes,5,opt,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
+	RoomIds       *v1.ResourceList `protobuf:"bytes,6,opt,name=room_ids,json=roomIds,proto3" json:"room_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EventDateUpdate) Reset() {
 	*x = EventDateUpdate{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[5]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -550,7 +703,7 @@ func (x *EventDateUpdate) String() string {
 func (*EventDateUpdate) ProtoMessage() {}
 
 func (x *EventDateUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[5]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -563,7 +716,7 @@ func (x *EventDateUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventDateUpdate.ProtoReflect.Descriptor instead.
 func (*EventDateUpdate) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{5}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EventDateUpdate) GetStartsAt() string {
@@ -594,6 +747,20 @@ func (x *EventDateUpdate) GetEndsAt() string {
 	return ""
 }
 
+func (x *EventDateUpdate) GetStaffIds() *v1.ResourceList {
+	if x != nil {
+		return x.StaffIds
+	}
+	return nil
+}
+
+func (x *EventDateUpdate) GetRoomIds() *v1.ResourceList {
+	if x != nil {
+		return x.RoomIds
+	}
+	return nil
+}
+
 type UpdateEventDateRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -604,7 +771,7 @@ type UpdateEventDateRequest struct {
 
 func (x *UpdateEventDateRequest) Reset() {
 	*x = UpdateEventDateRequest{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[6]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -616,7 +783,7 @@ func (x *UpdateEventDateRequest) String() string {
 func (*UpdateEventDateRequest) ProtoMessage() {}
 
 func (x *UpdateEventDateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[6]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -629,7 +796,7 @@ func (x *UpdateEventDateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventDateRequest.ProtoReflect.Descriptor instead.
 func (*UpdateEventDateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{6}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UpdateEventDateRequest) GetId() string {
@@ -655,7 +822,7 @@ type UpdateEventDateResponse struct {
 
 func (x *UpdateEventDateResponse) Reset() {
 	*x = UpdateEventDateResponse{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[7]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -667,7 +834,7 @@ func (x *UpdateEventDateResponse) String() string {
 func (*UpdateEventDateResponse) ProtoMessage() {}
 
 func (x *UpdateEventDateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[7]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -680,7 +847,7 @@ func (x *UpdateEventDateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventDateResponse.ProtoReflect.Descriptor instead.
 func (*UpdateEventDateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{7}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateEventDateResponse) GetEventDate() *ScheduledDate {
@@ -700,7 +867,7 @@ type EventDateCancellation struct {
 
 func (x *EventDateCancellation) Reset() {
 	*x = EventDateCancellation{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[8]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +879,7 @@ func (x *EventDateCancellation) String() string {
 func (*EventDateCancellation) ProtoMessage() {}
 
 func (x *EventDateCancellation) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[8]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +892,7 @@ func (x *EventDateCancellation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventDateCancellation.ProtoReflect.Descriptor instead.
 func (*EventDateCancellation) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{8}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EventDateCancellation) GetReason() string {
@@ -745,7 +912,7 @@ type CancelEventDateRequest struct {
 
 func (x *CancelEventDateRequest) Reset() {
 	*x = CancelEventDateRequest{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[9]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -757,7 +924,7 @@ func (x *CancelEventDateRequest) String() string {
 func (*CancelEventDateRequest) ProtoMessage() {}
 
 func (x *CancelEventDateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[9]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -770,7 +937,7 @@ func (x *CancelEventDateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventDateRequest.ProtoReflect.Descriptor instead.
 func (*CancelEventDateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{9}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CancelEventDateRequest) GetId() string {
@@ -796,7 +963,7 @@ type CancelEventDateResponse struct {
 
 func (x *CancelEventDateResponse) Reset() {
 	*x = CancelEventDateResponse{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[10]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -808,7 +975,7 @@ func (x *CancelEventDateResponse) String() string {
 func (*CancelEventDateResponse) ProtoMessage() {}
 
 func (x *CancelEventDateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[10]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -821,7 +988,7 @@ func (x *CancelEventDateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventDateResponse.ProtoReflect.Descriptor instead.
 func (*CancelEventDateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{10}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CancelEventDateResponse) GetEventDate() *ScheduledDate {
@@ -850,7 +1017,7 @@ type EventDateAdd struct {
 
 func (x *EventDateAdd) Reset() {
 	*x = EventDateAdd{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[11]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +1029,7 @@ func (x *EventDateAdd) String() string {
 func (*EventDateAdd) ProtoMessage() {}
 
 func (x *EventDateAdd) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[11]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +1042,7 @@ func (x *EventDateAdd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventDateAdd.ProtoReflect.Descriptor instead.
 func (*EventDateAdd) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{11}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *EventDateAdd) GetStartsAt() string {
@@ -924,7 +1091,7 @@ type AddEventDateRequest struct {
 
 func (x *AddEventDateRequest) Reset() {
 	*x = AddEventDateRequest{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[12]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -936,7 +1103,7 @@ func (x *AddEventDateRequest) String() string {
 func (*AddEventDateRequest) ProtoMessage() {}
 
 func (x *AddEventDateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[12]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -949,7 +1116,7 @@ func (x *AddEventDateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddEventDateRequest.ProtoReflect.Descriptor instead.
 func (*AddEventDateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{12}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AddEventDateRequest) GetId() string {
@@ -976,7 +1143,7 @@ type AddEventDateResponse struct {
 
 func (x *AddEventDateResponse) Reset() {
 	*x = AddEventDateResponse{}
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[13]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1155,7 @@ func (x *AddEventDateResponse) String() string {
 func (*AddEventDateResponse) ProtoMessage() {}
 
 func (x *AddEventDateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[13]
+	mi := &file_reservation_edge_b_v1_event_date_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1168,7 @@ func (x *AddEventDateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddEventDateResponse.ProtoReflect.Descriptor instead.
 func (*AddEventDateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{13}
+	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AddEventDateResponse) GetDate() *ScheduledDate {
@@ -1015,7 +1182,7 @@ var File_reservation_edge_b_v1_event_date_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_event_date_proto_rawDesc = "" +
 	"\n" +
-	"&reservation/edge/b/v1/event_date.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a!reservation/edge/b/v1/event.proto\x1a\x1freservation/edge/v1/types.proto\"\xa5\x06\n" +
+	"&reservation/edge/b/v1/event_date.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a!reservation/edge/b/v1/event.proto\x1a\x1freservation/edge/v1/types.proto\"\x9c\a\n" +
 	"\rScheduledDate\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\x14\n" +
@@ -1040,8 +1207,19 @@ const file_reservation_edge_b_v1_event_date_proto_rawDesc = "" +
 	"\bopens_at\x18\x13 \x01(\v2!.reservation.edge.v1.NullableTextR\aopensAt\x12>\n" +
 	"\tcloses_at\x18\x14 \x01(\v2!.reservation.edge.v1.NullableTextR\bclosesAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\x15 \x01(\tR\tupdatedAtB\v\n" +
-	"\t_currency\"\xbf\x04\n" +
+	"updated_at\x18\x15 \x01(\tR\tupdatedAt\x12:\n" +
+	"\x05staff\x18\x16 \x03(\v2$.reservation.edge.b.v1.AssignedStaffR\x05staff\x129\n" +
+	"\x05rooms\x18\x17 \x03(\v2#.reservation.edge.b.v1.AssignedRoomR\x05roomsB\v\n" +
+	"\t_currency\"\x9a\x01\n" +
+	"\rAssignedStaff\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
+	"\x05color\x18\x03 \x01(\tR\x05color\x12O\n" +
+	"\x12substitutes_for_id\x18\x04 \x01(\v2!.reservation.edge.v1.NullableTextR\x10substitutesForId\"F\n" +
+	"\fAssignedRoom\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04unit\x18\x03 \x01(\x05R\x04unit\"\xbf\x04\n" +
 	"\x15ListEventDatesRequest\x12 \n" +
 	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
 	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
@@ -1079,12 +1257,14 @@ const file_reservation_edge_b_v1_event_date_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"[\n" +
 	"\x14GetEventDateResponse\x12C\n" +
 	"\n" +
-	"event_date\x18\x01 \x01(\v2$.reservation.edge.b.v1.ScheduledDateR\teventDate\"\xe9\x01\n" +
+	"event_date\x18\x01 \x01(\v2$.reservation.edge.b.v1.ScheduledDateR\teventDate\"\xe7\x02\n" +
 	"\x0fEventDateUpdate\x12)\n" +
 	"\tstarts_at\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(H\x00R\bstartsAt\x88\x01\x01\x12\x1f\n" +
 	"\bduration\x18\x02 \x01(\x05H\x01R\bduration\x88\x01\x01\x12<\n" +
 	"\bcapacity\x18\x03 \x01(\v2 .reservation.edge.v1.NullableIntR\bcapacity\x12%\n" +
-	"\aends_at\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(H\x02R\x06endsAt\x88\x01\x01B\f\n" +
+	"\aends_at\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(H\x02R\x06endsAt\x88\x01\x01\x12>\n" +
+	"\tstaff_ids\x18\x05 \x01(\v2!.reservation.edge.v1.ResourceListR\bstaffIds\x12<\n" +
+	"\broom_ids\x18\x06 \x01(\v2!.reservation.edge.v1.ResourceListR\aroomIdsB\f\n" +
 	"\n" +
 	"_starts_atB\v\n" +
 	"\t_durationB\n" +
@@ -1137,49 +1317,57 @@ func file_reservation_edge_b_v1_event_date_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_b_v1_event_date_proto_rawDescData
 }
 
-var file_reservation_edge_b_v1_event_date_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_reservation_edge_b_v1_event_date_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_reservation_edge_b_v1_event_date_proto_goTypes = []any{
 	(*ScheduledDate)(nil),           // 0: reservation.edge.b.v1.ScheduledDate
-	(*ListEventDatesRequest)(nil),   // 1: reservation.edge.b.v1.ListEventDatesRequest
-	(*ListEventDatesResponse)(nil),  // 2: reservation.edge.b.v1.ListEventDatesResponse
-	(*GetEventDateRequest)(nil),     // 3: reservation.edge.b.v1.GetEventDateRequest
-	(*GetEventDateResponse)(nil),    // 4: reservation.edge.b.v1.GetEventDateResponse
-	(*EventDateUpdate)(nil),         // 5: reservation.edge.b.v1.EventDateUpdate
-	(*UpdateEventDateRequest)(nil),  // 6: reservation.edge.b.v1.UpdateEventDateRequest
-	(*UpdateEventDateResponse)(nil), // 7: reservation.edge.b.v1.UpdateEventDateResponse
-	(*EventDateCancellation)(nil),   // 8: reservation.edge.b.v1.EventDateCancellation
-	(*CancelEventDateRequest)(nil),  // 9: reservation.edge.b.v1.CancelEventDateRequest
-	(*CancelEventDateResponse)(nil), // 10: reservation.edge.b.v1.CancelEventDateResponse
-	(*EventDateAdd)(nil),            // 11: reservation.edge.b.v1.EventDateAdd
-	(*AddEventDateRequest)(nil),     // 12: reservation.edge.b.v1.AddEventDateRequest
-	(*AddEventDateResponse)(nil),    // 13: reservation.edge.b.v1.AddEventDateResponse
-	(*v1.NullableInt)(nil),          // 14: reservation.edge.v1.NullableInt
-	(*v1.Amount)(nil),               // 15: reservation.edge.v1.Amount
-	(*v1.NullableText)(nil),         // 16: reservation.edge.v1.NullableText
-	(*Recurrence)(nil),              // 17: reservation.edge.b.v1.Recurrence
+	(*AssignedStaff)(nil),           // 1: reservation.edge.b.v1.AssignedStaff
+	(*AssignedRoom)(nil),            // 2: reservation.edge.b.v1.AssignedRoom
+	(*ListEventDatesRequest)(nil),   // 3: reservation.edge.b.v1.ListEventDatesRequest
+	(*ListEventDatesResponse)(nil),  // 4: reservation.edge.b.v1.ListEventDatesResponse
+	(*GetEventDateRequest)(nil),     // 5: reservation.edge.b.v1.GetEventDateRequest
+	(*GetEventDateResponse)(nil),    // 6: reservation.edge.b.v1.GetEventDateResponse
+	(*EventDateUpdate)(nil),         // 7: reservation.edge.b.v1.EventDateUpdate
+	(*UpdateEventDateRequest)(nil),  // 8: reservation.edge.b.v1.UpdateEventDateRequest
+	(*UpdateEventDateResponse)(nil), // 9: reservation.edge.b.v1.UpdateEventDateResponse
+	(*EventDateCancellation)(nil),   // 10: reservation.edge.b.v1.EventDateCancellation
+	(*CancelEventDateRequest)(nil),  // 11: reservation.edge.b.v1.CancelEventDateRequest
+	(*CancelEventDateResponse)(nil), // 12: reservation.edge.b.v1.CancelEventDateResponse
+	(*EventDateAdd)(nil),            // 13: reservation.edge.b.v1.EventDateAdd
+	(*AddEventDateRequest)(nil),     // 14: reservation.edge.b.v1.AddEventDateRequest
+	(*AddEventDateResponse)(nil),    // 15: reservation.edge.b.v1.AddEventDateResponse
+	(*v1.NullableInt)(nil),          // 16: reservation.edge.v1.NullableInt
+	(*v1.Amount)(nil),               // 17: reservation.edge.v1.Amount
+	(*v1.NullableText)(nil),         // 18: reservation.edge.v1.NullableText
+	(*v1.ResourceList)(nil),         // 19: reservation.edge.v1.ResourceList
+	(*Recurrence)(nil),              // 20: reservation.edge.b.v1.Recurrence
 }
 var file_reservation_edge_b_v1_event_date_proto_depIdxs = []int32{
-	14, // 0: reservation.edge.b.v1.ScheduledDate.capacity:type_name -> reservation.edge.v1.NullableInt
-	14, // 1: reservation.edge.b.v1.ScheduledDate.spots_available:type_name -> reservation.edge.v1.NullableInt
-	15, // 2: reservation.edge.b.v1.ScheduledDate.lowest_price:type_name -> reservation.edge.v1.Amount
-	16, // 3: reservation.edge.b.v1.ScheduledDate.opens_at:type_name -> reservation.edge.v1.NullableText
-	16, // 4: reservation.edge.b.v1.ScheduledDate.closes_at:type_name -> reservation.edge.v1.NullableText
-	0,  // 5: reservation.edge.b.v1.ListEventDatesResponse.event_dates:type_name -> reservation.edge.b.v1.ScheduledDate
-	0,  // 6: reservation.edge.b.v1.GetEventDateResponse.event_date:type_name -> reservation.edge.b.v1.ScheduledDate
-	14, // 7: reservation.edge.b.v1.EventDateUpdate.capacity:type_name -> reservation.edge.v1.NullableInt
-	5,  // 8: reservation.edge.b.v1.UpdateEventDateRequest.event_date:type_name -> reservation.edge.b.v1.EventDateUpdate
-	0,  // 9: reservation.edge.b.v1.UpdateEventDateResponse.event_date:type_name -> reservation.edge.b.v1.ScheduledDate
-	8,  // 10: reservation.edge.b.v1.CancelEventDateRequest.cancellation:type_name -> reservation.edge.b.v1.EventDateCancellation
-	0,  // 11: reservation.edge.b.v1.CancelEventDateResponse.event_date:type_name -> reservation.edge.b.v1.ScheduledDate
-	14, // 12: reservation.edge.b.v1.EventDateAdd.capacity:type_name -> reservation.edge.v1.NullableInt
-	17, // 13: reservation.edge.b.v1.EventDateAdd.recurrence:type_name -> reservation.edge.b.v1.Recurrence
-	11, // 14: reservation.edge.b.v1.AddEventDateRequest.date:type_name -> reservation.edge.b.v1.EventDateAdd
-	0,  // 15: reservation.edge.b.v1.AddEventDateResponse.date:type_name -> reservation.edge.b.v1.ScheduledDate
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	16, // 0: reservation.edge.b.v1.ScheduledDate.capacity:type_name -> reservation.edge.v1.NullableInt
+	16, // 1: reservation.edge.b.v1.ScheduledDate.spots_available:type_name -> reservation.edge.v1.NullableInt
+	17, // 2: reservation.edge.b.v1.ScheduledDate.lowest_price:type_name -> reservation.edge.v1.Amount
+	18, // 3: reservation.edge.b.v1.ScheduledDate.opens_at:type_name -> reservation.edge.v1.NullableText
+	18, // 4: reservation.edge.b.v1.ScheduledDate.closes_at:type_name -> reservation.edge.v1.NullableText
+	1,  // 5: reservation.edge.b.v1.ScheduledDate.staff:type_name -> reservation.edge.b.v1.AssignedStaff
+	2,  // 6: reservation.edge.b.v1.ScheduledDate.rooms:type_name -> reservation.edge.b.v1.AssignedRoom
+	18, // 7: reservation.edge.b.v1.AssignedStaff.substitutes_for_id:type_name -> reservation.edge.v1.NullableText
+	0,  // 8: reservation.edge.b.v1.ListEventDatesResponse.event_dates:type_name -> reservation.edge.b.v1.ScheduledDate
+	0,  // 9: reservation.edge.b.v1.GetEventDateResponse.event_date:type_name -> reservation.edge.b.v1.ScheduledDate
+	16, // 10: reservation.edge.b.v1.EventDateUpdate.capacity:type_name -> reservation.edge.v1.NullableInt
+	19, // 11: reservation.edge.b.v1.EventDateUpdate.staff_ids:type_name -> reservation.edge.v1.ResourceList
+	19, // 12: reservation.edge.b.v1.EventDateUpdate.room_ids:type_name -> reservation.edge.v1.ResourceList
+	7,  // 13: reservation.edge.b.v1.UpdateEventDateRequest.event_date:type_name -> reservation.edge.b.v1.EventDateUpdate
+	0,  // 14: reservation.edge.b.v1.UpdateEventDateResponse.event_date:type_name -> reservation.edge.b.v1.ScheduledDate
+	10, // 15: reservation.edge.b.v1.CancelEventDateRequest.cancellation:type_name -> reservation.edge.b.v1.EventDateCancellation
+	0,  // 16: reservation.edge.b.v1.CancelEventDateResponse.event_date:type_name -> reservation.edge.b.v1.ScheduledDate
+	16, // 17: reservation.edge.b.v1.EventDateAdd.capacity:type_name -> reservation.edge.v1.NullableInt
+	20, // 18: reservation.edge.b.v1.EventDateAdd.recurrence:type_name -> reservation.edge.b.v1.Recurrence
+	13, // 19: reservation.edge.b.v1.AddEventDateRequest.date:type_name -> reservation.edge.b.v1.EventDateAdd
+	0,  // 20: reservation.edge.b.v1.AddEventDateResponse.date:type_name -> reservation.edge.b.v1.ScheduledDate
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_event_date_proto_init() }
@@ -1189,18 +1377,18 @@ func file_reservation_edge_b_v1_event_date_proto_init() {
 	}
 	file_reservation_edge_b_v1_event_proto_init()
 	file_reservation_edge_b_v1_event_date_proto_msgTypes[0].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_event_date_proto_msgTypes[1].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_event_date_proto_msgTypes[2].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_event_date_proto_msgTypes[5].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_event_date_proto_msgTypes[8].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_event_date_proto_msgTypes[11].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_event_date_proto_msgTypes[3].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_event_date_proto_msgTypes[4].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_event_date_proto_msgTypes[7].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_event_date_proto_msgTypes[10].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_event_date_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_b_v1_event_date_proto_rawDesc), len(file_reservation_edge_b_v1_event_date_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

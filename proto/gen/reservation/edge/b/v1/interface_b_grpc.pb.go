@@ -139,6 +139,34 @@ const (
 	InterfaceBService_DeleteMediaEntitlement_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/DeleteMediaEntitlement"
 	InterfaceBService_ListCustomerMedia_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/ListCustomerMedia"
 	InterfaceBService_GetCustomerMedia_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/GetCustomerMedia"
+	InterfaceBService_ListStaff_FullMethodName                       = "/reservation.edge.b.v1.InterfaceBService/ListStaff"
+	InterfaceBService_GetStaffMember_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/GetStaffMember"
+	InterfaceBService_CreateStaffMember_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/CreateStaffMember"
+	InterfaceBService_UpdateStaffMember_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/UpdateStaffMember"
+	InterfaceBService_GetWorkingHours_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetWorkingHours"
+	InterfaceBService_UpdateWorkingHours_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/UpdateWorkingHours"
+	InterfaceBService_ListTimeOff_FullMethodName                     = "/reservation.edge.b.v1.InterfaceBService/ListTimeOff"
+	InterfaceBService_CreateTimeOff_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/CreateTimeOff"
+	InterfaceBService_DeleteTimeOff_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/DeleteTimeOff"
+	InterfaceBService_ListHolidays_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/ListHolidays"
+	InterfaceBService_CreateHoliday_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/CreateHoliday"
+	InterfaceBService_DeleteHoliday_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/DeleteHoliday"
+	InterfaceBService_ListRooms_FullMethodName                       = "/reservation.edge.b.v1.InterfaceBService/ListRooms"
+	InterfaceBService_GetRoom_FullMethodName                         = "/reservation.edge.b.v1.InterfaceBService/GetRoom"
+	InterfaceBService_CreateRoom_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/CreateRoom"
+	InterfaceBService_UpdateRoom_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/UpdateRoom"
+	InterfaceBService_ListAppointmentTypes_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/ListAppointmentTypes"
+	InterfaceBService_GetAppointmentType_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetAppointmentType"
+	InterfaceBService_CreateAppointmentType_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/CreateAppointmentType"
+	InterfaceBService_UpdateAppointmentType_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/UpdateAppointmentType"
+	InterfaceBService_FindSlots_FullMethodName                       = "/reservation.edge.b.v1.InterfaceBService/FindSlots"
+	InterfaceBService_ListAppointments_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/ListAppointments"
+	InterfaceBService_GetAppointment_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/GetAppointment"
+	InterfaceBService_CreateAppointment_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/CreateAppointment"
+	InterfaceBService_MoveAppointment_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/MoveAppointment"
+	InterfaceBService_CancelAppointment_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/CancelAppointment"
+	InterfaceBService_CreateAppointmentHold_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/CreateAppointmentHold"
+	InterfaceBService_ListAssignments_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/ListAssignments"
 	InterfaceBService_GetTestClock_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/GetTestClock"
 	InterfaceBService_AdvanceTestClock_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/AdvanceTestClock"
 	InterfaceBService_ResetTestData_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/ResetTestData"
@@ -378,6 +406,62 @@ type InterfaceBServiceClient interface {
 	ListCustomerMedia(ctx context.Context, in *ListCustomerMediaRequest, opts ...grpc.CallOption) (*ListCustomerMediaResponse, error)
 	// GetCustomerMedia is GET /customers/{id}/media/{mediaId}.
 	GetCustomerMedia(ctx context.Context, in *GetCustomerMediaRequest, opts ...grpc.CallOption) (*GetCustomerMediaResponse, error)
+	// ListStaff is GET /staff.
+	ListStaff(ctx context.Context, in *ListStaffRequest, opts ...grpc.CallOption) (*ListStaffResponse, error)
+	// GetStaffMember is GET /staff/{id}.
+	GetStaffMember(ctx context.Context, in *GetStaffMemberRequest, opts ...grpc.CallOption) (*GetStaffMemberResponse, error)
+	// CreateStaffMember is POST /staff.
+	CreateStaffMember(ctx context.Context, in *CreateStaffMemberRequest, opts ...grpc.CallOption) (*CreateStaffMemberResponse, error)
+	// UpdateStaffMember is PUT and PATCH /staff/{id}.
+	UpdateStaffMember(ctx context.Context, in *UpdateStaffMemberRequest, opts ...grpc.CallOption) (*UpdateStaffMemberResponse, error)
+	// GetWorkingHours is GET /staff/{id}/hours.
+	GetWorkingHours(ctx context.Context, in *GetWorkingHoursRequest, opts ...grpc.CallOption) (*GetWorkingHoursResponse, error)
+	// UpdateWorkingHours is PUT /staff/{id}/hours.
+	UpdateWorkingHours(ctx context.Context, in *UpdateWorkingHoursRequest, opts ...grpc.CallOption) (*UpdateWorkingHoursResponse, error)
+	// ListTimeOff is GET /time-off.
+	ListTimeOff(ctx context.Context, in *ListTimeOffRequest, opts ...grpc.CallOption) (*ListTimeOffResponse, error)
+	// CreateTimeOff is POST /time-off.
+	CreateTimeOff(ctx context.Context, in *CreateTimeOffRequest, opts ...grpc.CallOption) (*CreateTimeOffResponse, error)
+	// DeleteTimeOff is DELETE /time-off/{id}.
+	DeleteTimeOff(ctx context.Context, in *DeleteTimeOffRequest, opts ...grpc.CallOption) (*DeleteTimeOffResponse, error)
+	// ListHolidays is GET /holidays.
+	ListHolidays(ctx context.Context, in *ListHolidaysRequest, opts ...grpc.CallOption) (*ListHolidaysResponse, error)
+	// CreateHoliday is POST /holidays.
+	CreateHoliday(ctx context.Context, in *CreateHolidayRequest, opts ...grpc.CallOption) (*CreateHolidayResponse, error)
+	// DeleteHoliday is DELETE /holidays/{id}.
+	DeleteHoliday(ctx context.Context, in *DeleteHolidayRequest, opts ...grpc.CallOption) (*DeleteHolidayResponse, error)
+	// ListRooms is GET /rooms.
+	ListRooms(ctx context.Context, in *ListRoomsRequest, opts ...grpc.CallOption) (*ListRoomsResponse, error)
+	// GetRoom is GET /rooms/{id}.
+	GetRoom(ctx context.Context, in *GetRoomRequest, opts ...grpc.CallOption) (*GetRoomResponse, error)
+	// CreateRoom is POST /rooms.
+	CreateRoom(ctx context.Context, in *CreateRoomRequest, opts ...grpc.CallOption) (*CreateRoomResponse, error)
+	// UpdateRoom is PUT and PATCH /rooms/{id}.
+	UpdateRoom(ctx context.Context, in *UpdateRoomRequest, opts ...grpc.CallOption) (*UpdateRoomResponse, error)
+	// ListAppointmentTypes is GET /appointment-types.
+	ListAppointmentTypes(ctx context.Context, in *ListAppointmentTypesRequest, opts ...grpc.CallOption) (*ListAppointmentTypesResponse, error)
+	// GetAppointmentType is GET /appointment-types/{id}.
+	GetAppointmentType(ctx context.Context, in *GetAppointmentTypeRequest, opts ...grpc.CallOption) (*GetAppointmentTypeResponse, error)
+	// CreateAppointmentType is POST /appointment-types.
+	CreateAppointmentType(ctx context.Context, in *CreateAppointmentTypeRequest, opts ...grpc.CallOption) (*CreateAppointmentTypeResponse, error)
+	// UpdateAppointmentType is PUT and PATCH /appointment-types/{id}.
+	UpdateAppointmentType(ctx context.Context, in *UpdateAppointmentTypeRequest, opts ...grpc.CallOption) (*UpdateAppointmentTypeResponse, error)
+	// FindSlots is GET /slots.
+	FindSlots(ctx context.Context, in *FindSlotsRequest, opts ...grpc.CallOption) (*FindSlotsResponse, error)
+	// ListAppointments is GET /appointments.
+	ListAppointments(ctx context.Context, in *ListAppointmentsRequest, opts ...grpc.CallOption) (*ListAppointmentsResponse, error)
+	// GetAppointment is GET /appointments/{id}.
+	GetAppointment(ctx context.Context, in *GetAppointmentRequest, opts ...grpc.CallOption) (*GetAppointmentResponse, error)
+	// CreateAppointment is POST /appointments.
+	CreateAppointment(ctx context.Context, in *CreateAppointmentRequest, opts ...grpc.CallOption) (*CreateAppointmentResponse, error)
+	// MoveAppointment is POST /appointments/{id}/move.
+	MoveAppointment(ctx context.Context, in *MoveAppointmentRequest, opts ...grpc.CallOption) (*MoveAppointmentResponse, error)
+	// CancelAppointment is POST /appointments/{id}/cancel.
+	CancelAppointment(ctx context.Context, in *CancelAppointmentRequest, opts ...grpc.CallOption) (*CancelAppointmentResponse, error)
+	// CreateAppointmentHold is POST /appointment-holds.
+	CreateAppointmentHold(ctx context.Context, in *CreateAppointmentHoldRequest, opts ...grpc.CallOption) (*CreateAppointmentHoldResponse, error)
+	// ListAssignments is GET /assignments.
+	ListAssignments(ctx context.Context, in *ListAssignmentsRequest, opts ...grpc.CallOption) (*ListAssignmentsResponse, error)
 	// GetTestClock is GET /test-clock.
 	GetTestClock(ctx context.Context, in *GetTestClockRequest, opts ...grpc.CallOption) (*GetTestClockResponse, error)
 	// AdvanceTestClock is POST /test-clock/advance.
@@ -1534,6 +1618,286 @@ func (c *interfaceBServiceClient) GetCustomerMedia(ctx context.Context, in *GetC
 	return out, nil
 }
 
+func (c *interfaceBServiceClient) ListStaff(ctx context.Context, in *ListStaffRequest, opts ...grpc.CallOption) (*ListStaffResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListStaffResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListStaff_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetStaffMember(ctx context.Context, in *GetStaffMemberRequest, opts ...grpc.CallOption) (*GetStaffMemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetStaffMemberResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetStaffMember_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateStaffMember(ctx context.Context, in *CreateStaffMemberRequest, opts ...grpc.CallOption) (*CreateStaffMemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateStaffMemberResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateStaffMember_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateStaffMember(ctx context.Context, in *UpdateStaffMemberRequest, opts ...grpc.CallOption) (*UpdateStaffMemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateStaffMemberResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateStaffMember_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetWorkingHours(ctx context.Context, in *GetWorkingHoursRequest, opts ...grpc.CallOption) (*GetWorkingHoursResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetWorkingHoursResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetWorkingHours_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateWorkingHours(ctx context.Context, in *UpdateWorkingHoursRequest, opts ...grpc.CallOption) (*UpdateWorkingHoursResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateWorkingHoursResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateWorkingHours_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListTimeOff(ctx context.Context, in *ListTimeOffRequest, opts ...grpc.CallOption) (*ListTimeOffResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTimeOffResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListTimeOff_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateTimeOff(ctx context.Context, in *CreateTimeOffRequest, opts ...grpc.CallOption) (*CreateTimeOffResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateTimeOffResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateTimeOff_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteTimeOff(ctx context.Context, in *DeleteTimeOffRequest, opts ...grpc.CallOption) (*DeleteTimeOffResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteTimeOffResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteTimeOff_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListHolidays(ctx context.Context, in *ListHolidaysRequest, opts ...grpc.CallOption) (*ListHolidaysResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListHolidaysResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListHolidays_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateHoliday(ctx context.Context, in *CreateHolidayRequest, opts ...grpc.CallOption) (*CreateHolidayResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateHolidayResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateHoliday_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteHoliday(ctx context.Context, in *DeleteHolidayRequest, opts ...grpc.CallOption) (*DeleteHolidayResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteHolidayResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteHoliday_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListRooms(ctx context.Context, in *ListRoomsRequest, opts ...grpc.CallOption) (*ListRoomsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRoomsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListRooms_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetRoom(ctx context.Context, in *GetRoomRequest, opts ...grpc.CallOption) (*GetRoomResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRoomResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetRoom_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateRoom(ctx context.Context, in *CreateRoomRequest, opts ...grpc.CallOption) (*CreateRoomResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateRoomResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateRoom_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateRoom(ctx context.Context, in *UpdateRoomRequest, opts ...grpc.CallOption) (*UpdateRoomResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateRoomResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateRoom_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListAppointmentTypes(ctx context.Context, in *ListAppointmentTypesRequest, opts ...grpc.CallOption) (*ListAppointmentTypesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAppointmentTypesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListAppointmentTypes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetAppointmentType(ctx context.Context, in *GetAppointmentTypeRequest, opts ...grpc.CallOption) (*GetAppointmentTypeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetAppointmentTypeResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetAppointmentType_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateAppointmentType(ctx context.Context, in *CreateAppointmentTypeRequest, opts ...grpc.CallOption) (*CreateAppointmentTypeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateAppointmentTypeResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateAppointmentType_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateAppointmentType(ctx context.Context, in *UpdateAppointmentTypeRequest, opts ...grpc.CallOption) (*UpdateAppointmentTypeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateAppointmentTypeResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateAppointmentType_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) FindSlots(ctx context.Context, in *FindSlotsRequest, opts ...grpc.CallOption) (*FindSlotsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FindSlotsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_FindSlots_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListAppointments(ctx context.Context, in *ListAppointmentsRequest, opts ...grpc.CallOption) (*ListAppointmentsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAppointmentsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListAppointments_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetAppointment(ctx context.Context, in *GetAppointmentRequest, opts ...grpc.CallOption) (*GetAppointmentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetAppointmentResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetAppointment_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateAppointment(ctx context.Context, in *CreateAppointmentRequest, opts ...grpc.CallOption) (*CreateAppointmentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateAppointmentResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateAppointment_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) MoveAppointment(ctx context.Context, in *MoveAppointmentRequest, opts ...grpc.CallOption) (*MoveAppointmentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MoveAppointmentResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_MoveAppointment_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CancelAppointment(ctx context.Context, in *CancelAppointmentRequest, opts ...grpc.CallOption) (*CancelAppointmentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelAppointmentResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CancelAppointment_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateAppointmentHold(ctx context.Context, in *CreateAppointmentHoldRequest, opts ...grpc.CallOption) (*CreateAppointmentHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateAppointmentHoldResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateAppointmentHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListAssignments(ctx context.Context, in *ListAssignmentsRequest, opts ...grpc.CallOption) (*ListAssignmentsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAssignmentsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListAssignments_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *interfaceBServiceClient) GetTestClock(ctx context.Context, in *GetTestClockRequest, opts ...grpc.CallOption) (*GetTestClockResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetTestClockResponse)
@@ -1798,6 +2162,62 @@ type InterfaceBServiceServer interface {
 	ListCustomerMedia(context.Context, *ListCustomerMediaRequest) (*ListCustomerMediaResponse, error)
 	// GetCustomerMedia is GET /customers/{id}/media/{mediaId}.
 	GetCustomerMedia(context.Context, *GetCustomerMediaRequest) (*GetCustomerMediaResponse, error)
+	// ListStaff is GET /staff.
+	ListStaff(context.Context, *ListStaffRequest) (*ListStaffResponse, error)
+	// GetStaffMember is GET /staff/{id}.
+	GetStaffMember(context.Context, *GetStaffMemberRequest) (*GetStaffMemberResponse, error)
+	// CreateStaffMember is POST /staff.
+	CreateStaffMember(context.Context, *CreateStaffMemberRequest) (*CreateStaffMemberResponse, error)
+	// UpdateStaffMember is PUT and PATCH /staff/{id}.
+	UpdateStaffMember(context.Context, *UpdateStaffMemberRequest) (*UpdateStaffMemberResponse, error)
+	// GetWorkingHours is GET /staff/{id}/hours.
+	GetWorkingHours(context.Context, *GetWorkingHoursRequest) (*GetWorkingHoursResponse, error)
+	// UpdateWorkingHours is PUT /staff/{id}/hours.
+	UpdateWorkingHours(context.Context, *UpdateWorkingHoursRequest) (*UpdateWorkingHoursResponse, error)
+	// ListTimeOff is GET /time-off.
+	ListTimeOff(context.Context, *ListTimeOffRequest) (*ListTimeOffResponse, error)
+	// CreateTimeOff is POST /time-off.
+	CreateTimeOff(context.Context, *CreateTimeOffRequest) (*CreateTimeOffResponse, error)
+	// DeleteTimeOff is DELETE /time-off/{id}.
+	DeleteTimeOff(context.Context, *DeleteTimeOffRequest) (*DeleteTimeOffResponse, error)
+	// ListHolidays is GET /holidays.
+	ListHolidays(context.Context, *ListHolidaysRequest) (*ListHolidaysResponse, error)
+	// CreateHoliday is POST /holidays.
+	CreateHoliday(context.Context, *CreateHolidayRequest) (*CreateHolidayResponse, error)
+	// DeleteHoliday is DELETE /holidays/{id}.
+	DeleteHoliday(context.Context, *DeleteHolidayRequest) (*DeleteHolidayResponse, error)
+	// ListRooms is GET /rooms.
+	ListRooms(context.Context, *ListRoomsRequest) (*ListRoomsResponse, error)
+	// GetRoom is GET /rooms/{id}.
+	GetRoom(context.Context, *GetRoomRequest) (*GetRoomResponse, error)
+	// CreateRoom is POST /rooms.
+	CreateRoom(context.Context, *CreateRoomRequest) (*CreateRoomResponse, error)
+	// UpdateRoom is PUT and PATCH /rooms/{id}.
+	UpdateRoom(context.Context, *UpdateRoomRequest) (*UpdateRoomResponse, error)
+	// ListAppointmentTypes is GET /appointment-types.
+	ListAppointmentTypes(context.Context, *ListAppointmentTypesRequest) (*ListAppointmentTypesResponse, error)
+	// GetAppointmentType is GET /appointment-types/{id}.
+	GetAppointmentType(context.Context, *GetAppointmentTypeRequest) (*GetAppointmentTypeResponse, error)
+	// CreateAppointmentType is POST /appointment-types.
+	CreateAppointmentType(context.Context, *CreateAppointmentTypeRequest) (*CreateAppointmentTypeResponse, error)
+	// UpdateAppointmentType is PUT and PATCH /appointment-types/{id}.
+	UpdateAppointmentType(context.Context, *UpdateAppointmentTypeRequest) (*UpdateAppointmentTypeResponse, error)
+	// FindSlots is GET /slots.
+	FindSlots(context.Context, *FindSlotsRequest) (*FindSlotsResponse, error)
+	// ListAppointments is GET /appointments.
+	ListAppointments(context.Context, *ListAppointmentsRequest) (*ListAppointmentsResponse, error)
+	// GetAppointment is GET /appointments/{id}.
+	GetAppointment(context.Context, *GetAppointmentRequest) (*GetAppointmentResponse, error)
+	// CreateAppointment is POST /appointments.
+	CreateAppointment(context.Context, *CreateAppointmentRequest) (*CreateAppointmentResponse, error)
+	// MoveAppointment is POST /appointments/{id}/move.
+	MoveAppointment(context.Context, *MoveAppointmentRequest) (*MoveAppointmentResponse, error)
+	// CancelAppointment is POST /appointments/{id}/cancel.
+	CancelAppointment(context.Context, *CancelAppointmentRequest) (*CancelAppointmentResponse, error)
+	// CreateAppointmentHold is POST /appointment-holds.
+	CreateAppointmentHold(context.Context, *CreateAppointmentHoldRequest) (*CreateAppointmentHoldResponse, error)
+	// ListAssignments is GET /assignments.
+	ListAssignments(context.Context, *ListAssignmentsRequest) (*ListAssignmentsResponse, error)
 	// GetTestClock is GET /test-clock.
 	GetTestClock(context.Context, *GetTestClockRequest) (*GetTestClockResponse, error)
 	// AdvanceTestClock is POST /test-clock/advance.
@@ -2155,6 +2575,90 @@ func (UnimplementedInterfaceBServiceServer) ListCustomerMedia(context.Context, *
 }
 func (UnimplementedInterfaceBServiceServer) GetCustomerMedia(context.Context, *GetCustomerMediaRequest) (*GetCustomerMediaResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetCustomerMedia not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListStaff(context.Context, *ListStaffRequest) (*ListStaffResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListStaff not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetStaffMember(context.Context, *GetStaffMemberRequest) (*GetStaffMemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetStaffMember not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateStaffMember(context.Context, *CreateStaffMemberRequest) (*CreateStaffMemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateStaffMember not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateStaffMember(context.Context, *UpdateStaffMemberRequest) (*UpdateStaffMemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateStaffMember not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetWorkingHours(context.Context, *GetWorkingHoursRequest) (*GetWorkingHoursResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetWorkingHours not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateWorkingHours(context.Context, *UpdateWorkingHoursRequest) (*UpdateWorkingHoursResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateWorkingHours not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListTimeOff(context.Context, *ListTimeOffRequest) (*ListTimeOffResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTimeOff not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateTimeOff(context.Context, *CreateTimeOffRequest) (*CreateTimeOffResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateTimeOff not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteTimeOff(context.Context, *DeleteTimeOffRequest) (*DeleteTimeOffResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteTimeOff not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListHolidays(context.Context, *ListHolidaysRequest) (*ListHolidaysResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListHolidays not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateHoliday(context.Context, *CreateHolidayRequest) (*CreateHolidayResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateHoliday not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteHoliday(context.Context, *DeleteHolidayRequest) (*DeleteHolidayResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteHoliday not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListRooms(context.Context, *ListRoomsRequest) (*ListRoomsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRooms not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetRoom(context.Context, *GetRoomRequest) (*GetRoomResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRoom not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateRoom(context.Context, *CreateRoomRequest) (*CreateRoomResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateRoom not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateRoom(context.Context, *UpdateRoomRequest) (*UpdateRoomResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateRoom not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListAppointmentTypes(context.Context, *ListAppointmentTypesRequest) (*ListAppointmentTypesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAppointmentTypes not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetAppointmentType(context.Context, *GetAppointmentTypeRequest) (*GetAppointmentTypeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetAppointmentType not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateAppointmentType(context.Context, *CreateAppointmentTypeRequest) (*CreateAppointmentTypeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateAppointmentType not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateAppointmentType(context.Context, *UpdateAppointmentTypeRequest) (*UpdateAppointmentTypeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateAppointmentType not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) FindSlots(context.Context, *FindSlotsRequest) (*FindSlotsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FindSlots not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListAppointments(context.Context, *ListAppointmentsRequest) (*ListAppointmentsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAppointments not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetAppointment(context.Context, *GetAppointmentRequest) (*GetAppointmentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetAppointment not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateAppointment(context.Context, *CreateAppointmentRequest) (*CreateAppointmentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateAppointment not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) MoveAppointment(context.Context, *MoveAppointmentRequest) (*MoveAppointmentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MoveAppointment not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CancelAppointment(context.Context, *CancelAppointmentRequest) (*CancelAppointmentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelAppointment not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateAppointmentHold(context.Context, *CreateAppointmentHoldRequest) (*CreateAppointmentHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateAppointmentHold not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListAssignments(context.Context, *ListAssignmentsRequest) (*ListAssignmentsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAssignments not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) GetTestClock(context.Context, *GetTestClockRequest) (*GetTestClockResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTestClock not implemented")
@@ -4238,6 +4742,510 @@ func _InterfaceBService_GetCustomerMedia_Handler(srv interface{}, ctx context.Co
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceBService_ListStaff_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListStaffRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListStaff(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListStaff_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListStaff(ctx, req.(*ListStaffRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetStaffMember_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetStaffMemberRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetStaffMember(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetStaffMember_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetStaffMember(ctx, req.(*GetStaffMemberRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateStaffMember_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateStaffMemberRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateStaffMember(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateStaffMember_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateStaffMember(ctx, req.(*CreateStaffMemberRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateStaffMember_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateStaffMemberRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateStaffMember(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateStaffMember_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateStaffMember(ctx, req.(*UpdateStaffMemberRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetWorkingHours_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetWorkingHoursRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetWorkingHours(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetWorkingHours_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetWorkingHours(ctx, req.(*GetWorkingHoursRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateWorkingHours_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateWorkingHoursRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateWorkingHours(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateWorkingHours_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateWorkingHours(ctx, req.(*UpdateWorkingHoursRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListTimeOff_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTimeOffRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListTimeOff(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListTimeOff_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListTimeOff(ctx, req.(*ListTimeOffRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateTimeOff_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateTimeOffRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateTimeOff(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateTimeOff_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateTimeOff(ctx, req.(*CreateTimeOffRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteTimeOff_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteTimeOffRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteTimeOff(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteTimeOff_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteTimeOff(ctx, req.(*DeleteTimeOffRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListHolidays_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListHolidaysRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListHolidays(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListHolidays_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListHolidays(ctx, req.(*ListHolidaysRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateHoliday_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateHolidayRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateHoliday(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateHoliday_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateHoliday(ctx, req.(*CreateHolidayRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteHoliday_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteHolidayRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteHoliday(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteHoliday_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteHoliday(ctx, req.(*DeleteHolidayRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListRooms_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRoomsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListRooms(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListRooms_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListRooms(ctx, req.(*ListRoomsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetRoom_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRoomRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetRoom(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetRoom_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetRoom(ctx, req.(*GetRoomRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateRoom_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateRoomRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateRoom(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateRoom_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateRoom(ctx, req.(*CreateRoomRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateRoom_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateRoomRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateRoom(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateRoom_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateRoom(ctx, req.(*UpdateRoomRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListAppointmentTypes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAppointmentTypesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListAppointmentTypes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListAppointmentTypes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListAppointmentTypes(ctx, req.(*ListAppointmentTypesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetAppointmentType_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetAppointmentTypeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetAppointmentType(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetAppointmentType_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetAppointmentType(ctx, req.(*GetAppointmentTypeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateAppointmentType_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateAppointmentTypeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateAppointmentType(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateAppointmentType_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateAppointmentType(ctx, req.(*CreateAppointmentTypeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateAppointmentType_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateAppointmentTypeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateAppointmentType(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateAppointmentType_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateAppointmentType(ctx, req.(*UpdateAppointmentTypeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_FindSlots_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FindSlotsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).FindSlots(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_FindSlots_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).FindSlots(ctx, req.(*FindSlotsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListAppointments_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAppointmentsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListAppointments(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListAppointments_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListAppointments(ctx, req.(*ListAppointmentsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetAppointment_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetAppointmentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetAppointment(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetAppointment_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetAppointment(ctx, req.(*GetAppointmentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateAppointment_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateAppointmentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateAppointment(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateAppointment_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateAppointment(ctx, req.(*CreateAppointmentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_MoveAppointment_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MoveAppointmentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).MoveAppointment(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_MoveAppointment_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).MoveAppointment(ctx, req.(*MoveAppointmentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CancelAppointment_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelAppointmentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CancelAppointment(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CancelAppointment_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CancelAppointment(ctx, req.(*CancelAppointmentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateAppointmentHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateAppointmentHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateAppointmentHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateAppointmentHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateAppointmentHold(ctx, req.(*CreateAppointmentHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListAssignments_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAssignmentsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListAssignments(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListAssignments_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListAssignments(ctx, req.(*ListAssignmentsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _InterfaceBService_GetTestClock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetTestClockRequest)
 	if err := dec(in); err != nil {
@@ -4754,6 +5762,118 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetCustomerMedia",
 			Handler:    _InterfaceBService_GetCustomerMedia_Handler,
+		},
+		{
+			MethodName: "ListStaff",
+			Handler:    _InterfaceBService_ListStaff_Handler,
+		},
+		{
+			MethodName: "GetStaffMember",
+			Handler:    _InterfaceBService_GetStaffMember_Handler,
+		},
+		{
+			MethodName: "CreateStaffMember",
+			Handler:    _InterfaceBService_CreateStaffMember_Handler,
+		},
+		{
+			MethodName: "UpdateStaffMember",
+			Handler:    _InterfaceBService_UpdateStaffMember_Handler,
+		},
+		{
+			MethodName: "GetWorkingHours",
+			Handler:    _InterfaceBService_GetWorkingHours_Handler,
+		},
+		{
+			MethodName: "UpdateWorkingHours",
+			Handler:    _InterfaceBService_UpdateWorkingHours_Handler,
+		},
+		{
+			MethodName: "ListTimeOff",
+			Handler:    _InterfaceBService_ListTimeOff_Handler,
+		},
+		{
+			MethodName: "CreateTimeOff",
+			Handler:    _InterfaceBService_CreateTimeOff_Handler,
+		},
+		{
+			MethodName: "DeleteTimeOff",
+			Handler:    _InterfaceBService_DeleteTimeOff_Handler,
+		},
+		{
+			MethodName: "ListHolidays",
+			Handler:    _InterfaceBService_ListHolidays_Handler,
+		},
+		{
+			MethodName: "CreateHoliday",
+			Handler:    _InterfaceBService_CreateHoliday_Handler,
+		},
+		{
+			MethodName: "DeleteHoliday",
+			Handler:    _InterfaceBService_DeleteHoliday_Handler,
+		},
+		{
+			MethodName: "ListRooms",
+			Handler:    _InterfaceBService_ListRooms_Handler,
+		},
+		{
+			MethodName: "GetRoom",
+			Handler:    _InterfaceBService_GetRoom_Handler,
+		},
+		{
+			MethodName: "CreateRoom",
+			Handler:    _InterfaceBService_CreateRoom_Handler,
+		},
+		{
+			MethodName: "UpdateRoom",
+			Handler:    _InterfaceBService_UpdateRoom_Handler,
+		},
+		{
+			MethodName: "ListAppointmentTypes",
+			Handler:    _InterfaceBService_ListAppointmentTypes_Handler,
+		},
+		{
+			MethodName: "GetAppointmentType",
+			Handler:    _InterfaceBService_GetAppointmentType_Handler,
+		},
+		{
+			MethodName: "CreateAppointmentType",
+			Handler:    _InterfaceBService_CreateAppointmentType_Handler,
+		},
+		{
+			MethodName: "UpdateAppointmentType",
+			Handler:    _InterfaceBService_UpdateAppointmentType_Handler,
+		},
+		{
+			MethodName: "FindSlots",
+			Handler:    _InterfaceBService_FindSlots_Handler,
+		},
+		{
+			MethodName: "ListAppointments",
+			Handler:    _InterfaceBService_ListAppointments_Handler,
+		},
+		{
+			MethodName: "GetAppointment",
+			Handler:    _InterfaceBService_GetAppointment_Handler,
+		},
+		{
+			MethodName: "CreateAppointment",
+			Handler:    _InterfaceBService_CreateAppointment_Handler,
+		},
+		{
+			MethodName: "MoveAppointment",
+			Handler:    _InterfaceBService_MoveAppointment_Handler,
+		},
+		{
+			MethodName: "CancelAppointment",
+			Handler:    _InterfaceBService_CancelAppointment_Handler,
+		},
+		{
+			MethodName: "CreateAppointmentHold",
+			Handler:    _InterfaceBService_CreateAppointmentHold_Handler,
+		},
+		{
+			MethodName: "ListAssignments",
+			Handler:    _InterfaceBService_ListAssignments_Handler,
 		},
 		{
 			MethodName: "GetTestClock",

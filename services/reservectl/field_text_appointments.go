@@ -1,0 +1,85 @@
+package reservectl
+
+// appointmentTexts are the help of the fields of staff, rooms and appointments, in the form of fieldTexts.
+var appointmentTexts = map[string]string{
+	// Staff and their hours
+	"staff_and_rooms":                      "teachers, and rooms, of the date or of all dates",
+	"active":                               "false: no new appointments and classes; true: allow them again",
+	"bio":                                  "text about the person, at most 5000 characters",
+	"color":                                "colour in calendars: # and six hexadecimal digits",
+	"inactive":                             "no new appointments and classes",
+	"photo_url":                            "https address of a picture",
+	"reference":                            "key in an earlier system",
+	"staff_id":                             "staff member (staff_…)",
+	"staff_ids":                            "staff who offer the type (staff_…)",
+	"staff":                                "staff who offer the type (staff_…)",
+	"weekly":                               "shift that begins on the same weekday of every week: 1 is Monday",
+	"keep_bookings":                        "accept time off during appointments and classes, which stay",
+	"ListStaffRequest.active":              "only active staff; false: only the others",
+	"SetWorkingHoursRequest.dates":         "shifts of one day, instead of the weekly ones",
+	"ListTimeOffRequest.starts_from":       "only time off that ends after this time",
+	"CreateHolidayRequest.date":            "day (2026-12-25)",
+	"CreateHolidayRequest.name":            "name of the holiday",
+	"CreateHolidayRequest.location":        "close only this location; by default all",
+	"CreateStaffMemberRequest.name":        "name of the person",
+	"UpdateStaffMemberRequest.name":        "name of the person",
+	"ListHolidaysRequest.from":             "first day (2026-01-01)",
+	"ListHolidaysRequest.to":               "last day (2026-12-31)",
+	"ListStaffRequest.appointment_type_id": "only staff who offer this type (apt_…)",
+
+	// Calendars
+	"CreateCalendarRequest.kind":       "whose calendar it is",
+	"CreateCalendarRequest.subject_id": "staff member (staff_…) or customer (cust_…); none for the company",
+	"ListCalendarsRequest.subject_id":  "only calendars of this staff member or customer (staff_…, cust_…)",
+
+	// Rooms
+	"room_id":                    "room (room_…)",
+	"resource_ids":               "staff and rooms (staff_…, room_…); by default all",
+	"CreateRoomRequest.capacity": "number of units; 0: 1",
+	"UpdateRoomRequest.capacity": "number of units",
+	"CreateRoomRequest.kind":     "what is shared; by default room",
+	"UpdateRoomRequest.kind":     "what is shared",
+	"CreateRoomRequest.name":     "name of the room",
+	"UpdateRoomRequest.name":     "name of the room",
+	"ListRoomsRequest.active":    "only active rooms; false: only the others",
+
+	// Appointment types
+	"appointment_type_id":    "appointment type (apt_…)",
+	"buffer_after_minutes":   "minutes after an appointment that are also taken",
+	"buffer_before_minutes":  "minutes before an appointment that are also taken",
+	"lengths":                "minutes that an appointment can last",
+	"maximum_advance_days":   "days before the start from which an appointment can be booked; 0: no limit",
+	"minimum_notice_minutes": "minutes before the start until which an appointment can be booked",
+	"prices":                 "price of one length or all, in minor units (1200 is 12.00)",
+	"rooms":                  "room that each appointment uses, with alternatives in the order of preference",
+	"slot_minutes":           "appointments start at multiples of this number of minutes; 0: 15",
+
+	"ListAppointmentTypesRequest.active":                     "only active types; false: only the others",
+	"ListAppointmentTypesRequest.staff_id":                   "only types that this person offers (staff_…)",
+	"UpdateAppointmentTypeRequest.free_cancellation_minutes": "minutes before the start at which free cancellation ends; -1: cancellation is free until the start",
+
+	// Appointments
+	"any_staff":                             "choose another person if the present one is not free",
+	"explain":                               "say why a day has no slots",
+	"from":                                  "first day (2026-03-29)",
+	"to":                                    "last day (2026-04-04), at most 30 days later",
+	"length_minutes":                        "length in minutes; 0: the shortest",
+	"moving_id":                             "appointment to be moved, whose own time counts as free (appt_…)",
+	"waive_hours":                           "also accept a start outside the working hours, on a holiday or off the slot grid",
+	"waive_notice":                          "leave out notice and horizon",
+	"FindSlotsRequest.timezone":             "IANA time zone of the days; by default the type's",
+	"FindSlotsRequest.staff_id":             "only slots of this person (staff_…)",
+	"SlotRequest.staff_id":                  "staff member (staff_…); by default the service chooses",
+	"SlotRequest.local_start":               "start in the type's time zone (2026-03-29T09:30:00)",
+	"MoveAppointmentRequest.local_start":    "new start in the type's time zone (2026-03-29T09:30:00)",
+	"MoveAppointmentRequest.length_minutes": "new length in minutes",
+	"MoveAppointmentRequest.staff_id":       "new staff member (staff_…); by default the same person",
+
+	"BookAppointmentRequest.pricing_option_id":    "price (po-…); needed if the length has several",
+	"HoldAppointmentRequest.pricing_option_id":    "price (po-…); needed if the length has several",
+	"ListAppointmentsRequest.staff_id":            "only appointments of this person (staff_…)",
+	"ListAppointmentsRequest.room_id":             "only appointments in this room (room_…)",
+	"ListAppointmentsRequest.appointment_type_id": "only appointments of this type (apt_…)",
+	"ListAppointmentsRequest.customer_id":         "only appointments that this customer bought or attends (cust_…)",
+	"ListAppointmentsRequest.statuses":            "only appointments with this status; by default booked and cancelled ones",
+}
