@@ -33,28 +33,24 @@ const (
 
 // promoteFrom serves the waitlists of dates, and then cancels those that are free dates of appointments.
 func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company tenancy.Company, from []model.Promotion) error {
-	if len(from) == 0 {
-		return nil
-	}
-	now := s.clock(company)
 	dates := make([]id.EventDate, len(from))
 	for i := range from {
 		dates[i] = from[i].Date
 	}
-	if err := s.serveAll(ctx, tx, company, from, now); err != nil {
+	if err := s.serveAll(ctx, tx, company, from); err != nil {
 		return err
 	}
-	store.Vacate(tx, company.ID, dates, pg.Instant(company.Real(now)))
+	store.Vacate(tx, company.ID, dates, pg.Instant(s.now()))
 	return nil
 }
 
 // serveAll gives free spaces of dates to waiting customers, batch by batch.
-func (s *Server) serveAll(ctx context.Context, tx *pg.Tx, company tenancy.Company, from []model.Promotion, now time.Time) error {
+func (s *Server) serveAll(ctx context.Context, tx *pg.Tx, company tenancy.Company, from []model.Promotion) error {
 	for round := 0; len(from) > 0; round++ {
 		if round == promotionRounds {
 			return s.store.PromoteLater(ctx, tx, company.ID, from)
 		}
-		candidates, err := s.store.WaitlistCandidates(ctx, tx, company.ID, from, promotionBatch, now)
+		candidates, err := s.store.WaitlistCandidates(ctx, tx, company.ID, from, promotionBatch, s.clock(company))
 		if err != nil || len(candidates) == 0 {
 			return err
 		}
