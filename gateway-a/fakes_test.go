@@ -42,6 +42,7 @@ type gateway struct {
 	passes        *fakePasses
 	notes         *fakeNotes
 	subscriptions *fakeSubscriptions
+	appointments  *fakeAppointments
 	media         *fakeMedia
 	auth          *fakeAuth
 	log           *edgetest.Log
@@ -52,13 +53,14 @@ func newGateway(t *testing.T) *gateway {
 	g := &gateway{
 		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi.Description, ""),
 		customers: &fakeCustomers{}, bookings: &fakeBookings{}, passes: &fakePasses{}, notes: &fakeNotes{},
-		subscriptions: &fakeSubscriptions{}, media: &fakeMedia{}, auth: &fakeAuth{}, log: &edgetest.Log{},
+		subscriptions: &fakeSubscriptions{}, appointments: &fakeAppointments{}, media: &fakeMedia{}, auth: &fakeAuth{}, log: &edgetest.Log{},
 	}
 	log := slog.New(slog.NewTextHandler(g.log, nil))
 	conn := edgetest.Services(t, rpc.ServerOptions{Log: log, Verifier: g.issuer.Verifier, Policy: rpc.PolicyOf(
 		&authv1.TokenService_ServiceDesc, &customerv1.CustomerService_ServiceDesc, &customerv1.NoteService_ServiceDesc,
 		&bookingv1.BookingService_ServiceDesc, &passv1.PassService_ServiceDesc,
 		&subscriptionv1.SubscriptionService_ServiceDesc, &mediav1.MediaService_ServiceDesc,
+		&bookingv1.AppointmentService_ServiceDesc,
 	)}, func(s grpc.ServiceRegistrar) {
 		authv1.RegisterTokenServiceServer(s, g.auth)
 		customerv1.RegisterCustomerServiceServer(s, g.customers)
@@ -67,6 +69,7 @@ func newGateway(t *testing.T) *gateway {
 		customerv1.RegisterNoteServiceServer(s, g.notes)
 		subscriptionv1.RegisterSubscriptionServiceServer(s, g.subscriptions)
 		mediav1.RegisterMediaServiceServer(s, g.media)
+		bookingv1.RegisterAppointmentServiceServer(s, g.appointments)
 	})
 
 	options := edge.Options{
@@ -76,6 +79,7 @@ func newGateway(t *testing.T) *gateway {
 		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
 		bookings: bookingv1.NewBookingServiceClient(conn), passes: passv1.NewPassServiceClient(conn), notes: customerv1.NewNoteServiceClient(conn),
 		subscriptions: subscriptionv1.NewSubscriptionServiceClient(conn), media: mediav1.NewMediaServiceClient(conn),
+		appointments: bookingv1.NewAppointmentServiceClient(conn),
 	})
 	if err != nil {
 		t.Fatal(err)

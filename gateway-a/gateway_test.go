@@ -41,7 +41,7 @@ func TestRoutesAreTheContract(t *testing.T) { // invariant 5
 // pathParameters gives the parameters of paths their public names.
 func pathParameters() *strings.Replacer {
 	return strings.NewReplacer("{booking_id}", "{bookingId}", "{pass_id}", "{passId}", "{note_id}", "{noteId}",
-		"{subscription_id}", "{subscriptionId}", "{media_id}", "{mediaId}")
+		"{subscription_id}", "{subscriptionId}", "{media_id}", "{mediaId}", "{appointment_id}", "{appointmentId}")
 }
 
 func TestEveryScopeHasARoute(t *testing.T) { // invariant 1
@@ -68,7 +68,8 @@ func TestAccess(t *testing.T) { // invariant 1
 		}
 		path := strings.NewReplacer("{id}", customerID, "{booking_id}", id.New[id.Transaction]().String(),
 			"{pass_id}", id.New[id.CustomerPass]().String(), "{note_id}", id.New[id.Note]().String(),
-			"{subscription_id}", id.New[id.Subscription]().String(), "{media_id}", id.New[id.MediaItem]().String()).Replace(r.Path)
+			"{subscription_id}", id.New[id.Subscription]().String(), "{media_id}", id.New[id.MediaItem]().String(),
+			"{appointment_id}", id.New[id.Appointment]().String()).Replace(r.Path)
 		paths[r.Method+" "+r.Path] = request{Method: r.Method, Path: path, Body: map[bool]string{true: "not json"}[r.Method == http.MethodPut || r.Method == http.MethodPost]}
 		needed[r.Method+" "+r.Path] = r.Scope
 	}

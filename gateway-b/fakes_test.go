@@ -68,7 +68,8 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		&bookingv1.WaitlistService_ServiceDesc, &passv1.PassService_ServiceDesc,
 		&subscriptionv1.PlanService_ServiceDesc, &subscriptionv1.SubscriptionService_ServiceDesc, &mediav1.MediaService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc, &webhookv1.WebhookService_ServiceDesc, &authv1.RequestLogService_ServiceDesc, &authv1.TestModeService_ServiceDesc,
-		&bookingv1.CalendarService_ServiceDesc,
+		&bookingv1.CalendarService_ServiceDesc, &bookingv1.StaffService_ServiceDesc, &bookingv1.RoomService_ServiceDesc,
+		&bookingv1.AppointmentTypeService_ServiceDesc, &bookingv1.AppointmentService_ServiceDesc,
 	} {
 		for method := range rpc.PolicyOf(desc) {
 			policy[method] = rpc.AnyToken
@@ -90,6 +91,10 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		authv1.RegisterRequestLogServiceServer(s, fakeRequests{fakes: g.services})
 		authv1.RegisterTestModeServiceServer(s, fakeTestMode{fakes: g.services})
 		bookingv1.RegisterCalendarServiceServer(s, fakeCalendars{fakes: g.services})
+		bookingv1.RegisterStaffServiceServer(s, fakeStaff{fakes: g.services})
+		bookingv1.RegisterRoomServiceServer(s, fakeRooms{fakes: g.services})
+		bookingv1.RegisterAppointmentTypeServiceServer(s, fakeAppointmentTypes{fakes: g.services})
+		bookingv1.RegisterAppointmentServiceServer(s, fakeAppointments{fakes: g.services})
 	})
 
 	options := edge.Options{Log: log, Metrics: prometheus.NewRegistry(), Verifier: g.issuer.Verifier, Limiter: limiter, RateLimit: 100}
@@ -99,6 +104,8 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		passes: passv1.NewPassServiceClient(conn), discounts: bookingv1.NewDiscountServiceClient(conn), webhooks: webhookv1.NewWebhookServiceClient(conn),
 		plans: subscriptionv1.NewPlanServiceClient(conn), subscriptions: subscriptionv1.NewSubscriptionServiceClient(conn), media: mediav1.NewMediaServiceClient(conn),
 		requests: authv1.NewRequestLogServiceClient(conn), testMode: authv1.NewTestModeServiceClient(conn),
+		staff: bookingv1.NewStaffServiceClient(conn), rooms: bookingv1.NewRoomServiceClient(conn),
+		appointmentTypes: bookingv1.NewAppointmentTypeServiceClient(conn), appointments: bookingv1.NewAppointmentServiceClient(conn),
 		calendars: bookingv1.NewCalendarServiceClient(conn), interfaceURL: "https://www.example.com/api/v1",
 	})
 	if err != nil {

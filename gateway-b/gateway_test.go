@@ -26,6 +26,7 @@ func pathOf(template string) string {
 		"customers": "cust_", "events": "evt_", "event-dates": "date_", "registrations": "reg_", "transactions": "txn_", "holds": "hold_",
 		"waitlist-entries": "wait_", "passes": "pass_", "customer-passes": "cp_",
 		"plans": "plan_", "subscriptions": "sub_", "media": "media_", "media-collections": "col_", "media-entitlements": "ent_", "calendars": "cal_",
+		"staff": "staff_", "time-off": "off_", "holidays": "hol_", "rooms": "room_", "appointment-types": "apt_", "appointments": "appt_",
 		"discount-codes": "disc_", "webhook-endpoints": "whe_", "webhook-deliveries": "whd_",
 	}
 	collection, _, _ := strings.Cut(strings.TrimPrefix(template, base+"/"), "/")
@@ -39,6 +40,8 @@ func collectionOf(path string) string {
 		return "/event-dates"
 	case strings.HasSuffix(path, "/waitlist"):
 		return "/waitlist-entries"
+	case path == "/appointment-holds":
+		return "/holds"
 	}
 	return path
 }
@@ -140,7 +143,7 @@ func (g *gateway) check(t *testing.T, tt operation, answers []proto.Message) {
 // isTagged reports whether the response to an operation has an ETag: it is a resource with a version,
 // or a list, and not only a secret.
 func isTagged(tt operation) bool {
-	untagged := regexp.MustCompile(`^(DELETE .*|POST .*/(rotate-secret|test|replay|advance|reset|uploads|complete|playback-links|media-entitlements|calendars)|PUT .*/progress|GET .*/secret|GET .*/uploads/.*)$`)
+	untagged := regexp.MustCompile(`^(DELETE .*|POST .*/(rotate-secret|test|replay|advance|reset|uploads|complete|playback-links|media-entitlements|calendars|time-off|holidays)|PUT .*/progress|GET .*/secret|GET .*/uploads/.*)$`)
 	return !untagged.MatchString(tt.method + " " + tt.path)
 }
 

@@ -195,7 +195,7 @@ func catalogue() []Event {
 		{
 			Type: webhookv1.EventType_EVENT_TYPE_EVENT_DATE_CHANGED,
 			Name: "event_date.changed", Title: "An event date is changed",
-			Summary: "The start, duration or capacity of a date changes.",
+			Summary: "The start, duration, capacity, staff or rooms of a date change.",
 			Follows: []string{subjects.EventDateUpdated}, Resource: EventDate, Previous: true,
 		},
 		{

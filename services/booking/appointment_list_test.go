@@ -142,6 +142,19 @@ func TestListAppointments(t *testing.T) {
 		_, err := l.appointments.GetAppointment(l.as(other), &bookingv1.GetAppointmentRequest{Id: l.ids["a"]})
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 	})
+	t.Run("reports a customer who does not exist, if one must exist", func(t *testing.T) {
+		for name, who := range map[string]string{"unknown": id.New[id.Customer]().String(), "not an identifier": "x", "none": ""} {
+			_, err := l.appointments.ListAppointments(l.ctx, &bookingv1.ListAppointmentsRequest{CustomerId: who, CustomerMustExist: true})
+			if err == nil {
+				t.Error(name)
+			}
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		}
+		resp, err := l.appointments.ListAppointments(l.ctx, &bookingv1.ListAppointmentsRequest{CustomerId: l.ann.String(), CustomerMustExist: true})
+		if err != nil || resp.GetTotal() != 4 {
+			t.Errorf("got %v, %v", resp, err)
+		}
+	})
 	t.Run("refuses a token of another order and an unknown status", func(t *testing.T) {
 		first, err := l.appointments.ListAppointments(l.ctx, &bookingv1.ListAppointmentsRequest{PageSize: 1})
 		if err != nil {

@@ -18,6 +18,60 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for AppointmentAttendance.
+const (
+	Attended AppointmentAttendance = "attended"
+	NoShow   AppointmentAttendance = "no_show"
+	Unknown  AppointmentAttendance = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the AppointmentAttendance enum.
+func (e AppointmentAttendance) Valid() bool {
+	switch e {
+	case Attended:
+		return true
+	case NoShow:
+		return true
+	case Unknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AppointmentStatus.
+const (
+	AppointmentStatusBooked    AppointmentStatus = "booked"
+	AppointmentStatusCancelled AppointmentStatus = "cancelled"
+)
+
+// Valid indicates whether the value is a known member of the AppointmentStatus enum.
+func (e AppointmentStatus) Valid() bool {
+	switch e {
+	case AppointmentStatusBooked:
+		return true
+	case AppointmentStatusCancelled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AppointmentType.
+const (
+	AppointmentTypeAppointment AppointmentType = "appointment"
+)
+
+// Valid indicates whether the value is a known member of the AppointmentType enum.
+func (e AppointmentType) Valid() bool {
+	switch e {
+	case AppointmentTypeAppointment:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for BookingType.
 const (
 	BookingTypeEventBooking BookingType = "event-booking"
@@ -600,6 +654,24 @@ func (e TransactionType) Valid() bool {
 	}
 }
 
+// Defines values for ListAppointmentsParamsStatus.
+const (
+	ListAppointmentsParamsStatusBooked    ListAppointmentsParamsStatus = "booked"
+	ListAppointmentsParamsStatusCancelled ListAppointmentsParamsStatus = "cancelled"
+)
+
+// Valid indicates whether the value is a known member of the ListAppointmentsParamsStatus enum.
+func (e ListAppointmentsParamsStatus) Valid() bool {
+	switch e {
+	case ListAppointmentsParamsStatusBooked:
+		return true
+	case ListAppointmentsParamsStatusCancelled:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListNotesParamsKind.
 const (
 	ListNotesParamsKindGeneral    ListNotesParamsKind = "general"
@@ -682,6 +754,155 @@ func (e ListSubscriptionsParamsStatus) Valid() bool {
 	default:
 		return false
 	}
+}
+
+// Appointment An appointment of a customer.
+type Appointment struct {
+	// AppointmentTypeID The appointment type's id.
+	AppointmentTypeID string `json:"appointment_type_id"`
+
+	// Attendance Whether the customer attended.
+	Attendance AppointmentAttendance `json:"attendance"`
+
+	// Base100RefundDue The amount in minor units that is still to be refunded.
+	Base100RefundDue int `json:"base100refund_due"`
+
+	// Base100RefundedAmount The amount in minor units that was refunded.
+	Base100RefundedAmount int `json:"base100refunded_amount"`
+
+	// BookingID The id of the booking. It is also in the list of bookings.
+	BookingID string `json:"booking_id"`
+
+	// BoughtFor A customer of a booking.
+	BoughtFor *CustomerReference `json:"bought_for,omitempty"`
+
+	// CancelledAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	CancelledAt *LocalDateTime `json:"cancelled_at,omitempty"`
+
+	// CreatedAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	CreatedAt LocalDateTime `json:"created_at"`
+
+	// CreditsReturned The number of credits that were returned to the pass.
+	CreditsReturned int `json:"credits_returned"`
+
+	// Duration The length in minutes.
+	Duration int `json:"duration"`
+
+	// EndsAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	EndsAt LocalDateTime `json:"ends_at"`
+
+	// ID The appointment's id.
+	ID string `json:"id"`
+
+	// IsCancelled Whether the appointment is cancelled.
+	IsCancelled bool `json:"is_cancelled"`
+
+	// IsRefunded Whether the payment was refunded. It does not depend on `is_cancelled`.
+	IsRefunded bool `json:"is_refunded"`
+
+	// Late Whether the cancellation was late under the cancellation policy.
+	Late bool `json:"late"`
+
+	// Location Where it takes place. Empty if it is not set.
+	Location string `json:"location"`
+
+	// Payment How the appointment was paid. `method` says which form it has.
+	Payment Appointment_Payment `json:"payment"`
+
+	// PricingOption The price that was booked.
+	PricingOption struct {
+		// ID The pricing option's id.
+		ID string `json:"id"`
+	} `json:"pricing_option"`
+
+	// PurchasedBy A customer of a booking.
+	PurchasedBy CustomerReference `json:"purchased_by"`
+
+	// Rooms The rooms and the equipment.
+	Rooms []AppointmentRoom `json:"rooms"`
+
+	// Staff The person who gives an appointment.
+	Staff AppointmentStaff `json:"staff"`
+
+	// StartsAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	StartsAt LocalDateTime `json:"starts_at"`
+
+	// Status Whether the appointment is cancelled.
+	Status AppointmentStatus `json:"status"`
+
+	// Title The title.
+	Title string `json:"title"`
+
+	// TransactionID The id of the purchase.
+	TransactionID string `json:"transaction_id"`
+
+	// Type The type of the object.
+	Type AppointmentType `json:"type"`
+
+	// Tz The IANA name of the time zone of these times, for example `Europe/London`.
+	Tz string `json:"tz"`
+
+	// UpdatedAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	UpdatedAt LocalDateTime `json:"updated_at"`
+}
+
+// AppointmentAttendance Whether the customer attended.
+type AppointmentAttendance string
+
+// Appointment_Payment How the appointment was paid. `method` says which form it has.
+type Appointment_Payment struct {
+	union json.RawMessage
+}
+
+// AppointmentStatus Whether the appointment is cancelled.
+type AppointmentStatus string
+
+// AppointmentType The type of the object.
+type AppointmentType string
+
+// AppointmentList A page of appointments.
+type AppointmentList struct {
+	// Data The appointments of this page.
+	Data []Appointment `json:"data"`
+
+	// Page The number of this page, counted from 0.
+	Page int `json:"page"`
+
+	// PageSize The page size that was used.
+	PageSize int `json:"pageSize"`
+
+	// Total The number of matching appointments on all pages.
+	Total int `json:"total"`
+}
+
+// AppointmentResponse An appointment.
+type AppointmentResponse struct {
+	// Data An appointment of a customer.
+	Data Appointment `json:"data"`
+}
+
+// AppointmentRoom A unit of a room.
+type AppointmentRoom struct {
+	// ID The room's id.
+	ID string `json:"id"`
+
+	// Name The name.
+	Name string `json:"name"`
+
+	// Unit The unit, counted from 1.
+	Unit int `json:"unit"`
+}
+
+// AppointmentStaff The person who gives an appointment.
+type AppointmentStaff struct {
+	// Color The colour of the person in calendars.
+	Color string `json:"color"`
+
+	// ID The staff member's id.
+	ID string `json:"id"`
+
+	// Name The name.
+	Name string `json:"name"`
 }
 
 // Booking Spaces on one event date.
@@ -1558,6 +1779,30 @@ type IfMatch = string
 // IfNoneMatch defines model for IfNoneMatch.
 type IfNoneMatch = string
 
+// GetAppointmentParams defines parameters for GetAppointment.
+type GetAppointmentParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListAppointmentsParams defines parameters for ListAppointments.
+type ListAppointmentsParams struct {
+	// Page The page to return, counted from 0.
+	Page *int `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize The number of appointments on a page. Values over 100 are treated as 100.
+	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Status Return only appointments with this status.
+	Status *ListAppointmentsParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListAppointmentsParamsStatus defines parameters for ListAppointments.
+type ListAppointmentsParamsStatus string
+
 // GetBookingParams defines parameters for GetBooking.
 type GetBookingParams struct {
 	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
@@ -1757,6 +2002,68 @@ type CreateTokenJSONRequestBody = TokenRequest
 // CreateTokenFormdataRequestBody defines body for CreateToken for application/x-www-form-urlencoded ContentType.
 type CreateTokenFormdataRequestBody = OAuthTokenRequest
 
+// AsCardPayment returns the union data inside the Appointment_Payment as a CardPayment
+func (t Appointment_Payment) AsCardPayment() (CardPayment, error) {
+	var body CardPayment
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCardPayment overwrites any union data inside the Appointment_Payment as the provided CardPayment
+func (t *Appointment_Payment) FromCardPayment(v CardPayment) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeCardPayment performs a merge with any union data inside the Appointment_Payment, using the provided CardPayment
+func (t *Appointment_Payment) MergeCardPayment(v CardPayment) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsPassPayment returns the union data inside the Appointment_Payment as a PassPayment
+func (t Appointment_Payment) AsPassPayment() (PassPayment, error) {
+	var body PassPayment
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromPassPayment overwrites any union data inside the Appointment_Payment as the provided PassPayment
+func (t *Appointment_Payment) FromPassPayment(v PassPayment) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergePassPayment performs a merge with any union data inside the Appointment_Payment, using the provided PassPayment
+func (t *Appointment_Payment) MergePassPayment(v PassPayment) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t Appointment_Payment) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *Appointment_Payment) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
 // AsCardPayment returns the union data inside the Booking_Payment as a CardPayment
 func (t Booking_Payment) AsCardPayment() (CardPayment, error) {
 	var body CardPayment
@@ -1892,6 +2199,26 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 
 // The interface specification for the client above.
 type ClientInterface interface {
+
+	// GetAppointment Get a customer's appointment
+	//
+	// Requires the scope `appointments:read`.
+	//
+	// Returns one appointment in the same form as an item of the list. An appointment that the customer neither bought
+	// nor attends gets 404.
+	//
+	// Corresponds with GET /customer/{id}/appointment/{appointmentId} (the `GetAppointment` operationId).
+	GetAppointment(ctx context.Context, id CustomerID, appointmentID string, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAppointments List a customer's appointments
+	//
+	// Requires the scope `appointments:read`.
+	//
+	// Returns a page of the appointments that the customer bought or attends, the latest first. Cancelled ones are
+	// included. `total` is at most 10000.
+	//
+	// Corresponds with GET /customer/{id}/appointments (the `ListAppointments` operationId).
+	ListAppointments(ctx context.Context, id CustomerID, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetBooking Get a booking transaction
 	//
@@ -2152,6 +2479,46 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /token (the `CreateToken` operationId).
 	CreateTokenWithFormdataBody(ctx context.Context, body CreateTokenFormdataRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// GetAppointment Get a customer's appointment
+//
+// Requires the scope `appointments:read`.
+//
+// Returns one appointment in the same form as an item of the list. An appointment that the customer neither bought
+// nor attends gets 404.
+//
+// Corresponds with GET /customer/{id}/appointment/{appointmentId} (the `GetAppointment` operationId).
+func (c *Client) GetAppointment(ctx context.Context, id CustomerID, appointmentID string, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAppointmentRequest(c.Server, id, appointmentID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAppointments List a customer's appointments
+//
+// Requires the scope `appointments:read`.
+//
+// Returns a page of the appointments that the customer bought or attends, the latest first. Cancelled ones are
+// included. `total` is at most 10000.
+//
+// Corresponds with GET /customer/{id}/appointments (the `ListAppointments` operationId).
+func (c *Client) ListAppointments(ctx context.Context, id CustomerID, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAppointmentsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // GetBooking Get a booking transaction
@@ -2632,6 +2999,162 @@ func (c *Client) CreateTokenWithFormdataBody(ctx context.Context, body CreateTok
 		return nil, err
 	}
 	return c.Client.Do(req)
+}
+
+// NewGetAppointmentRequest constructs an http.Request for the GetAppointment method
+func NewGetAppointmentRequest(server string, id CustomerID, appointmentID string, params *GetAppointmentParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "appointmentId", appointmentID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/customer/%s/appointment/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListAppointmentsRequest constructs an http.Request for the ListAppointments method
+func NewListAppointmentsRequest(server string, id CustomerID, params *ListAppointmentsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/customer/%s/appointments", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
 }
 
 // NewGetBookingRequest constructs an http.Request for the GetBooking method
@@ -3945,6 +4468,30 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// GetAppointmentWithResponse Get a customer's appointment
+	//
+	// Requires the scope `appointments:read`.
+	//
+	// Returns one appointment in the same form as an item of the list. An appointment that the customer neither bought
+	// nor attends gets 404.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /customer/{id}/appointment/{appointmentId} (the `GetAppointment` operationId).
+	GetAppointmentWithResponse(ctx context.Context, id CustomerID, appointmentID string, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*GetAppointmentResponse, error)
+
+	// ListAppointmentsWithResponse List a customer's appointments
+	//
+	// Requires the scope `appointments:read`.
+	//
+	// Returns a page of the appointments that the customer bought or attends, the latest first. Cancelled ones are
+	// included. `total` is at most 10000.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /customer/{id}/appointments (the `ListAppointments` operationId).
+	ListAppointmentsWithResponse(ctx context.Context, id CustomerID, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*ListAppointmentsResponse, error)
+
 	// GetBookingWithResponse Get a booking transaction
 	//
 	// Requires the scope `bookings:read`.
@@ -4230,6 +4777,88 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /token (the `CreateToken` operationId).
 	CreateTokenWithFormdataBodyWithResponse(ctx context.Context, body CreateTokenFormdataRequestBody, reqEditors ...RequestEditorFn) (*CreateTokenResponse, error)
+}
+
+type GetAppointmentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppointmentResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAppointmentResponse) GetJSON200() *AppointmentResponse {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAppointmentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAppointmentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAppointmentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAppointmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAppointmentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppointmentList
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAppointmentsResponse) GetJSON200() *AppointmentList {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAppointmentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAppointmentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAppointmentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAppointmentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
 }
 
 type GetBookingResponse struct {
@@ -4929,6 +5558,42 @@ func (r CreateTokenResponse) ContentType() string {
 	return ""
 }
 
+// GetAppointmentWithResponse Get a customer's appointment
+//
+// Requires the scope `appointments:read`.
+//
+// Returns one appointment in the same form as an item of the list. An appointment that the customer neither bought
+// nor attends gets 404.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /customer/{id}/appointment/{appointmentId} (the `GetAppointment` operationId).
+func (c *ClientWithResponses) GetAppointmentWithResponse(ctx context.Context, id CustomerID, appointmentID string, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*GetAppointmentResponse, error) {
+	rsp, err := c.GetAppointment(ctx, id, appointmentID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAppointmentResponse(rsp)
+}
+
+// ListAppointmentsWithResponse List a customer's appointments
+//
+// Requires the scope `appointments:read`.
+//
+// Returns a page of the appointments that the customer bought or attends, the latest first. Cancelled ones are
+// included. `total` is at most 10000.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /customer/{id}/appointments (the `ListAppointments` operationId).
+func (c *ClientWithResponses) ListAppointmentsWithResponse(ctx context.Context, id CustomerID, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*ListAppointmentsResponse, error) {
+	rsp, err := c.ListAppointments(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAppointmentsResponse(rsp)
+}
+
 // GetBookingWithResponse Get a booking transaction
 //
 // Requires the scope `bookings:read`.
@@ -5345,6 +6010,58 @@ func (c *ClientWithResponses) CreateTokenWithFormdataBodyWithResponse(ctx contex
 		return nil, err
 	}
 	return ParseCreateTokenResponse(rsp)
+}
+
+// ParseGetAppointmentResponse parses an HTTP response from a GetAppointmentWithResponse call
+func ParseGetAppointmentResponse(rsp *http.Response) (*GetAppointmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAppointmentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppointmentResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAppointmentsResponse parses an HTTP response from a ListAppointmentsWithResponse call
+func ParseListAppointmentsResponse(rsp *http.Response) (*ListAppointmentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAppointmentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppointmentList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
 }
 
 // ParseGetBookingResponse parses an HTTP response from a GetBookingWithResponse call

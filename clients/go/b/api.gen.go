@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/oapi-codegen/runtime"
+	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 // Defines values for AccountEntryKind.
@@ -35,6 +36,105 @@ func (e AccountEntryKind) Valid() bool {
 	case Refunded:
 		return true
 	case UnusedPeriod:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AppointmentAttendance.
+const (
+	AppointmentAttendanceAttended AppointmentAttendance = "attended"
+	AppointmentAttendanceNoShow   AppointmentAttendance = "no_show"
+	AppointmentAttendanceUnknown  AppointmentAttendance = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the AppointmentAttendance enum.
+func (e AppointmentAttendance) Valid() bool {
+	switch e {
+	case AppointmentAttendanceAttended:
+		return true
+	case AppointmentAttendanceNoShow:
+		return true
+	case AppointmentAttendanceUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AppointmentHoldStatus.
+const (
+	AppointmentHoldStatusActive    AppointmentHoldStatus = "active"
+	AppointmentHoldStatusConfirmed AppointmentHoldStatus = "confirmed"
+	AppointmentHoldStatusExpired   AppointmentHoldStatus = "expired"
+	AppointmentHoldStatusReleased  AppointmentHoldStatus = "released"
+)
+
+// Valid indicates whether the value is a known member of the AppointmentHoldStatus enum.
+func (e AppointmentHoldStatus) Valid() bool {
+	switch e {
+	case AppointmentHoldStatusActive:
+		return true
+	case AppointmentHoldStatusConfirmed:
+		return true
+	case AppointmentHoldStatusExpired:
+		return true
+	case AppointmentHoldStatusReleased:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AppointmentPaymentMethod.
+const (
+	AppointmentPaymentMethodBANKTRANSFER AppointmentPaymentMethod = "BANK_TRANSFER"
+	AppointmentPaymentMethodCARD         AppointmentPaymentMethod = "CARD"
+	AppointmentPaymentMethodCASH         AppointmentPaymentMethod = "CASH"
+	AppointmentPaymentMethodFREE         AppointmentPaymentMethod = "FREE"
+	AppointmentPaymentMethodONLINE       AppointmentPaymentMethod = "ONLINE"
+	AppointmentPaymentMethodOTHER        AppointmentPaymentMethod = "OTHER"
+	AppointmentPaymentMethodPASS         AppointmentPaymentMethod = "PASS"
+)
+
+// Valid indicates whether the value is a known member of the AppointmentPaymentMethod enum.
+func (e AppointmentPaymentMethod) Valid() bool {
+	switch e {
+	case AppointmentPaymentMethodBANKTRANSFER:
+		return true
+	case AppointmentPaymentMethodCARD:
+		return true
+	case AppointmentPaymentMethodCASH:
+		return true
+	case AppointmentPaymentMethodFREE:
+		return true
+	case AppointmentPaymentMethodONLINE:
+		return true
+	case AppointmentPaymentMethodOTHER:
+		return true
+	case AppointmentPaymentMethodPASS:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AppointmentStatus.
+const (
+	AppointmentStatusBooked    AppointmentStatus = "booked"
+	AppointmentStatusCancelled AppointmentStatus = "cancelled"
+	AppointmentStatusHeld      AppointmentStatus = "held"
+)
+
+// Valid indicates whether the value is a known member of the AppointmentStatus enum.
+func (e AppointmentStatus) Valid() bool {
+	switch e {
+	case AppointmentStatusBooked:
+		return true
+	case AppointmentStatusCancelled:
+		return true
+	case AppointmentStatusHeld:
 		return true
 	default:
 		return false
@@ -896,6 +996,42 @@ func (e ReleasedHoldStatus) Valid() bool {
 	}
 }
 
+// Defines values for RoomKind.
+const (
+	RoomKindEquipment RoomKind = "equipment"
+	RoomKindRoom      RoomKind = "room"
+)
+
+// Valid indicates whether the value is a known member of the RoomKind enum.
+func (e RoomKind) Valid() bool {
+	switch e {
+	case RoomKindEquipment:
+		return true
+	case RoomKindRoom:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RoomWriteKind.
+const (
+	RoomWriteKindEquipment RoomWriteKind = "equipment"
+	RoomWriteKindRoom      RoomWriteKind = "room"
+)
+
+// Valid indicates whether the value is a known member of the RoomWriteKind enum.
+func (e RoomWriteKind) Valid() bool {
+	switch e {
+	case RoomWriteKindEquipment:
+		return true
+	case RoomWriteKindRoom:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ScheduledDateStatus.
 const (
 	ScheduledDateStatusCancelled ScheduledDateStatus = "cancelled"
@@ -908,6 +1044,45 @@ func (e ScheduledDateStatus) Valid() bool {
 	case ScheduledDateStatusCancelled:
 		return true
 	case ScheduledDateStatusScheduled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SlotDayReason.
+const (
+	SlotDayReasonBeyondHorizon  SlotDayReason = "beyond_horizon"
+	SlotDayReasonHoliday        SlotDayReason = "holiday"
+	SlotDayReasonNoHours        SlotDayReason = "no_hours"
+	SlotDayReasonNoStaff        SlotDayReason = "no_staff"
+	SlotDayReasonPast           SlotDayReason = "past"
+	SlotDayReasonRoomBusy       SlotDayReason = "room_busy"
+	SlotDayReasonStaffBusy      SlotDayReason = "staff_busy"
+	SlotDayReasonTimeOff        SlotDayReason = "time_off"
+	SlotDayReasonTooShortNotice SlotDayReason = "too_short_notice"
+)
+
+// Valid indicates whether the value is a known member of the SlotDayReason enum.
+func (e SlotDayReason) Valid() bool {
+	switch e {
+	case SlotDayReasonBeyondHorizon:
+		return true
+	case SlotDayReasonHoliday:
+		return true
+	case SlotDayReasonNoHours:
+		return true
+	case SlotDayReasonNoStaff:
+		return true
+	case SlotDayReasonPast:
+		return true
+	case SlotDayReasonRoomBusy:
+		return true
+	case SlotDayReasonStaffBusy:
+		return true
+	case SlotDayReasonTimeOff:
+		return true
+	case SlotDayReasonTooShortNotice:
 		return true
 	default:
 		return false
@@ -1385,6 +1560,54 @@ func (e SortByCreation) Valid() bool {
 	}
 }
 
+// Defines values for ListAppointmentTypesParamsSort.
+const (
+	ListAppointmentTypesParamsSortCreatedAt      ListAppointmentTypesParamsSort = "createdAt"
+	ListAppointmentTypesParamsSortMinusCreatedAt ListAppointmentTypesParamsSort = "-createdAt"
+	ListAppointmentTypesParamsSortMinusUpdatedAt ListAppointmentTypesParamsSort = "-updatedAt"
+	ListAppointmentTypesParamsSortUpdatedAt      ListAppointmentTypesParamsSort = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the ListAppointmentTypesParamsSort enum.
+func (e ListAppointmentTypesParamsSort) Valid() bool {
+	switch e {
+	case ListAppointmentTypesParamsSortCreatedAt:
+		return true
+	case ListAppointmentTypesParamsSortMinusCreatedAt:
+		return true
+	case ListAppointmentTypesParamsSortMinusUpdatedAt:
+		return true
+	case ListAppointmentTypesParamsSortUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListAppointmentsParamsSort.
+const (
+	ListAppointmentsParamsSortMinusStartsAt  ListAppointmentsParamsSort = "-startsAt"
+	ListAppointmentsParamsSortMinusUpdatedAt ListAppointmentsParamsSort = "-updatedAt"
+	ListAppointmentsParamsSortStartsAt       ListAppointmentsParamsSort = "startsAt"
+	ListAppointmentsParamsSortUpdatedAt      ListAppointmentsParamsSort = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the ListAppointmentsParamsSort enum.
+func (e ListAppointmentsParamsSort) Valid() bool {
+	switch e {
+	case ListAppointmentsParamsSortMinusStartsAt:
+		return true
+	case ListAppointmentsParamsSortMinusUpdatedAt:
+		return true
+	case ListAppointmentsParamsSortStartsAt:
+		return true
+	case ListAppointmentsParamsSortUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListCustomerPassesParamsSort.
 const (
 	ListCustomerPassesParamsSortCreatedAt      ListCustomerPassesParamsSort = "createdAt"
@@ -1829,6 +2052,54 @@ func (e ListRequestsParamsMethod) Valid() bool {
 	}
 }
 
+// Defines values for ListRoomsParamsSort.
+const (
+	ListRoomsParamsSortCreatedAt      ListRoomsParamsSort = "createdAt"
+	ListRoomsParamsSortMinusCreatedAt ListRoomsParamsSort = "-createdAt"
+	ListRoomsParamsSortMinusUpdatedAt ListRoomsParamsSort = "-updatedAt"
+	ListRoomsParamsSortUpdatedAt      ListRoomsParamsSort = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the ListRoomsParamsSort enum.
+func (e ListRoomsParamsSort) Valid() bool {
+	switch e {
+	case ListRoomsParamsSortCreatedAt:
+		return true
+	case ListRoomsParamsSortMinusCreatedAt:
+		return true
+	case ListRoomsParamsSortMinusUpdatedAt:
+		return true
+	case ListRoomsParamsSortUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListStaffParamsSort.
+const (
+	ListStaffParamsSortCreatedAt      ListStaffParamsSort = "createdAt"
+	ListStaffParamsSortMinusCreatedAt ListStaffParamsSort = "-createdAt"
+	ListStaffParamsSortMinusUpdatedAt ListStaffParamsSort = "-updatedAt"
+	ListStaffParamsSortUpdatedAt      ListStaffParamsSort = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the ListStaffParamsSort enum.
+func (e ListStaffParamsSort) Valid() bool {
+	switch e {
+	case ListStaffParamsSortCreatedAt:
+		return true
+	case ListStaffParamsSortMinusCreatedAt:
+		return true
+	case ListStaffParamsSortMinusUpdatedAt:
+		return true
+	case ListStaffParamsSortUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListSubscriptionsParamsSort.
 const (
 	ListSubscriptionsParamsSortCreatedAt      ListSubscriptionsParamsSort = "createdAt"
@@ -2008,6 +2279,573 @@ type AccountEntry struct {
 
 // AccountEntryKind The cause: a period was cut short, credit paid for a part of a period, the subscription ended, or a refund was recorded.
 type AccountEntryKind string
+
+// Appointment An appointment: a booking of a slot.
+type Appointment struct {
+	// AppointmentTypeID The appointment type's id.
+	AppointmentTypeID string `json:"appointmentTypeId"`
+
+	// Attendance Whether the customer attended.
+	Attendance AppointmentAttendance `json:"attendance"`
+
+	// BufferAfterMinutes The minutes after the appointment during which its staff member and rooms are also taken.
+	BufferAfterMinutes int `json:"bufferAfterMinutes"`
+
+	// BufferBeforeMinutes The minutes before the appointment during which its staff member and rooms are also taken.
+	BufferBeforeMinutes int `json:"bufferBeforeMinutes"`
+
+	// CancellationReason Why it was cancelled. Empty if no reason was given.
+	CancellationReason string `json:"cancellationReason"`
+
+	// CancelledAt When the appointment was cancelled (UTC), or null.
+	CancelledAt *string `json:"cancelledAt"`
+
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// CreditsReturned The number of credits that were returned to the pass.
+	CreditsReturned int `json:"creditsReturned"`
+
+	// Customer A customer of an appointment.
+	Customer AppointmentCustomer `json:"customer"`
+
+	// EndsAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	EndsAt Timestamp `json:"endsAt"`
+
+	// EventDateID The id of the event date of the appointment.
+	EventDateID string `json:"eventDateId"`
+
+	// EventID The id of the event of the appointment type.
+	EventID string `json:"eventId"`
+
+	// HeldUntil When a held slot is released (UTC), or null.
+	HeldUntil *string `json:"heldUntil"`
+
+	// HoldID The id of the hold (`hold_…`), or null unless the slot is held.
+	HoldID *string `json:"holdId"`
+
+	// ID The appointment's id.
+	ID string `json:"id"`
+
+	// Late Whether the cancellation was late under the cancellation policy.
+	Late bool `json:"late"`
+
+	// LengthMinutes The length in minutes.
+	LengthMinutes int `json:"lengthMinutes"`
+
+	// Location Where it takes place. Empty if it is not set.
+	Location string `json:"location"`
+
+	// Payment How an appointment is paid. For a held slot, its price.
+	Payment AppointmentPayment `json:"payment"`
+
+	// PricingOptionID The id of the pricing option.
+	PricingOptionID string `json:"pricingOptionId"`
+
+	// PurchasedBy A customer of an appointment.
+	PurchasedBy AppointmentCustomer `json:"purchasedBy"`
+
+	// RefundDue The amount in major units that is still to be refunded after a cancellation.
+	RefundDue json.Number `json:"refundDue"`
+
+	// RefundedAmount The amount in major units that was refunded.
+	RefundedAmount json.Number `json:"refundedAmount"`
+
+	// RefundedAt When the last refund was recorded (UTC), or null.
+	RefundedAt *string `json:"refundedAt"`
+
+	// RegistrationID The id of the registration (`reg_…`), or null while the slot is held.
+	RegistrationID *string `json:"registrationId"`
+
+	// Rooms The rooms and the equipment.
+	Rooms []AppointmentRoom `json:"rooms"`
+
+	// Staff The person who gives an appointment.
+	Staff AppointmentStaff `json:"staff"`
+
+	// StartsAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	StartsAt Timestamp `json:"startsAt"`
+
+	// Status The status of an appointment. A `held` slot is kept while the customer pays.
+	Status AppointmentStatus `json:"status"`
+
+	// Timezone The IANA name of the time zone, for example `Europe/London`.
+	Timezone string `json:"timezone"`
+
+	// Title The title.
+	Title string `json:"title"`
+
+	// TransactionID The id of the transaction (`txn_…`), or null while the slot is held.
+	TransactionID *string `json:"transactionId"`
+
+	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// AppointmentAttendance Whether the customer attended.
+type AppointmentAttendance string
+
+// AppointmentCustomer A customer of an appointment.
+type AppointmentCustomer struct {
+	// Email The e-mail address.
+	Email string `json:"email"`
+
+	// ID The customer's id.
+	ID string `json:"id"`
+
+	// Name The first and last name.
+	Name string `json:"name"`
+}
+
+// AppointmentHold The hold of a slot. It is a hold as `/holds` shows it, with the id of the appointment.
+type AppointmentHold struct {
+	// AppointmentID The appointment's id.
+	AppointmentID string `json:"appointmentId"`
+
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Currency The currency of `total` (ISO 4217).
+	Currency string `json:"currency"`
+
+	// DiscountCode The discount code that was used, or null.
+	DiscountCode *string `json:"discountCode"`
+
+	// ExpiresAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	ExpiresAt Timestamp `json:"expiresAt"`
+
+	// ID The hold's id.
+	ID string `json:"id"`
+
+	// Lines The reserved spots.
+	Lines []HoldLine `json:"lines"`
+
+	// PurchasedByID The id of the customer who pays.
+	PurchasedByID string `json:"purchasedById"`
+
+	// Status Whether the spots are reserved (`active`), are a transaction (`confirmed`), or are free again.
+	Status AppointmentHoldStatus `json:"status"`
+
+	// Total The price of all lines in major units, including tax.
+	Total json.Number `json:"total"`
+
+	// TransactionID The id of the transaction (`txn_…`) after the hold was confirmed, or null.
+	TransactionID *string `json:"transactionId"`
+}
+
+// AppointmentHoldStatus Whether the spots are reserved (`active`), are a transaction (`confirmed`), or are free again.
+type AppointmentHoldStatus string
+
+// AppointmentHoldWrite The slot to hold.
+type AppointmentHoldWrite struct {
+	// AppointmentTypeID The id of the appointment type (`apt_…`).
+	AppointmentTypeID string `json:"appointmentTypeId"`
+
+	// CustomerID The id of the customer who attends (`cust_…`).
+	CustomerID string `json:"customerId"`
+
+	// DiscountCode A discount code.
+	DiscountCode *string `json:"discountCode,omitempty"`
+
+	// LengthMinutes One of the lengths of the type. Defaults to the shortest.
+	LengthMinutes *int `json:"lengthMinutes,omitempty"`
+
+	// LocalStart When the appointment starts, instead of `startsAt`: local time in the time zone of the type. A time that the clock skips is refused. Of a time that occurs twice, the first occurrence counts.
+	LocalStart *string `json:"localStart,omitempty"`
+
+	// Minutes The number of minutes until the hold expires. Defaults to 15.
+	Minutes *int `json:"minutes,omitempty"`
+
+	// PricingOptionID The id of the price (`po-…`). Required if the length has several prices.
+	PricingOptionID *string `json:"pricingOptionId,omitempty"`
+
+	// PurchasedByID The id of the customer who pays. Defaults to `customerId`.
+	PurchasedByID *string `json:"purchasedById,omitempty"`
+
+	// StaffID The id of the staff member (`staff_…`). Without it, the platform chooses.
+	StaffID *string `json:"staffId,omitempty"`
+
+	// StartsAt When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type.
+	StartsAt *string `json:"startsAt,omitempty"`
+
+	// WaiveHours Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time.
+	WaiveHours *bool `json:"waiveHours,omitempty"`
+
+	// WaiveNotice Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type.
+	WaiveNotice *bool `json:"waiveNotice,omitempty"`
+}
+
+// AppointmentMove The new slot. Omitted members do not change.
+type AppointmentMove struct {
+	// AnyStaff Whether the platform chooses another staff member if the present one is not free.
+	AnyStaff *bool `json:"anyStaff,omitempty"`
+
+	// LengthMinutes One of the lengths of the type.
+	LengthMinutes *int `json:"lengthMinutes,omitempty"`
+
+	// LocalStart When the appointment starts, instead of `startsAt`: local time in the time zone of the type. A time that the clock skips is refused. Of a time that occurs twice, the first occurrence counts.
+	LocalStart *string `json:"localStart,omitempty"`
+
+	// StaffID The id of another staff member (`staff_…`), who offers the type, unless `waiveHours` is true.
+	StaffID *string `json:"staffId,omitempty"`
+
+	// StartsAt When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type.
+	StartsAt *string `json:"startsAt,omitempty"`
+
+	// WaiveHours Whether to ignore working hours, holidays and the grid too. Time off is kept, and nobody gets two appointments at a time.
+	WaiveHours *bool `json:"waiveHours,omitempty"`
+
+	// WaiveNotice Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type.
+	WaiveNotice *bool `json:"waiveNotice,omitempty"`
+}
+
+// AppointmentPayment How an appointment is paid. For a held slot, its price.
+type AppointmentPayment struct {
+	// Currency The currency of `totalPaid` (ISO 4217). If a pass paid, it is the company's currency.
+	Currency string `json:"currency"`
+
+	// DiscountCode The discount code that was used, or null.
+	DiscountCode *string `json:"discountCode"`
+
+	// Method The payment method.
+	Method AppointmentPaymentMethod `json:"method"`
+
+	// PassUsed The id of the customer pass that paid (`cp_…`), or null.
+	PassUsed *string `json:"passUsed"`
+
+	// TotalPaid The amount in major units, including tax. It is 0 if a pass paid.
+	TotalPaid json.Number `json:"totalPaid"`
+}
+
+// AppointmentPaymentMethod The payment method.
+type AppointmentPaymentMethod string
+
+// AppointmentPrice A price of an appointment.
+type AppointmentPrice struct {
+	// Credits The number of pass credits that an appointment costs, or null if it cannot be paid by pass.
+	Credits *int `json:"credits"`
+
+	// Currency The currency (ISO 4217).
+	Currency Currency `json:"currency"`
+
+	// ID The pricing option's id.
+	ID string `json:"id"`
+
+	// LengthMinutes The length to which the price applies, or null for all lengths.
+	LengthMinutes *int `json:"lengthMinutes"`
+
+	// Name The name.
+	Name string `json:"name"`
+
+	// Price The price in major units, including tax.
+	Price json.Number `json:"price"`
+
+	// TaxRate The percentage of tax that the price includes.
+	TaxRate json.Number `json:"taxRate"`
+}
+
+// AppointmentPriceWrite A price to add or, with an `id`, to change.
+type AppointmentPriceWrite struct {
+	// Credits The number of pass credits that an appointment costs, or null if it cannot be paid by pass.
+	Credits *int `json:"credits,omitempty"`
+
+	// Currency The currency (ISO 4217).
+	Currency *Currency `json:"currency,omitempty"`
+
+	// ID The id of the pricing option to change (`po-…`). Without it, one is added.
+	ID *string `json:"id,omitempty"`
+
+	// LengthMinutes One of the lengths, or null for all lengths, which is the default. It cannot change.
+	LengthMinutes *int `json:"lengthMinutes,omitempty"`
+
+	// Name The name, unique within the type. Required for a new price.
+	Name *string `json:"name,omitempty"`
+
+	// Price The price in major units with at most two decimals, including tax. Required for a new price.
+	Price *json.Number `json:"price,omitempty"`
+
+	// TaxRate The tax included in the price, in percent with at most two decimals. Defaults to 0.
+	TaxRate *json.Number `json:"taxRate,omitempty"`
+}
+
+// AppointmentRoom A unit of a room.
+type AppointmentRoom struct {
+	// ID The room's id.
+	ID string `json:"id"`
+
+	// Name The name.
+	Name string `json:"name"`
+
+	// Unit The unit, counted from 1.
+	Unit int `json:"unit"`
+}
+
+// AppointmentStaff The person who gives an appointment.
+type AppointmentStaff struct {
+	// Color The colour of the person in calendars.
+	Color string `json:"color"`
+
+	// ID The staff member's id.
+	ID string `json:"id"`
+
+	// Name The name.
+	Name string `json:"name"`
+}
+
+// AppointmentStatus The status of an appointment. A `held` slot is kept while the customer pays.
+type AppointmentStatus string
+
+// AppointmentType Appointments that the company offers.
+type AppointmentType struct {
+	// Active Whether the type can be booked.
+	Active bool `json:"active"`
+
+	// BufferAfterMinutes The minutes after an appointment during which its staff member and rooms are also taken.
+	BufferAfterMinutes int `json:"bufferAfterMinutes"`
+
+	// BufferBeforeMinutes The minutes before an appointment during which its staff member and rooms are also taken.
+	BufferBeforeMinutes int `json:"bufferBeforeMinutes"`
+
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Description The description. Empty if there is none.
+	Description string `json:"description"`
+
+	// EventID The id of the event whose dates are the appointments.
+	EventID string `json:"eventId"`
+
+	// FreeCancellationMinutes The number of minutes before the start until which a cancellation is free. Null means until the start.
+	FreeCancellationMinutes *int `json:"freeCancellationMinutes"`
+
+	// ID The appointment type's id.
+	ID string `json:"id"`
+
+	// Lengths The minutes that an appointment can last, in ascending order.
+	Lengths []int `json:"lengths"`
+
+	// Location Where the appointments take place. Empty if it is not set.
+	Location string `json:"location"`
+
+	// MaximumAdvanceDays The number of days before its start from which an appointment can be booked, or null for no limit.
+	MaximumAdvanceDays *int `json:"maximumAdvanceDays"`
+
+	// MinimumNoticeMinutes The number of minutes before its start until which an appointment can be booked.
+	MinimumNoticeMinutes int `json:"minimumNoticeMinutes"`
+
+	// PricingOptions The prices.
+	PricingOptions []AppointmentPrice `json:"pricingOptions"`
+
+	// Reference The type's key in an earlier system, or null.
+	Reference *string `json:"reference"`
+
+	// Rooms The rooms that each appointment uses: one unit for each entry.
+	Rooms []RoomRequirement `json:"rooms"`
+
+	// SlotMinutes Appointments start at local times whose minutes after midnight are a multiple of this number.
+	SlotMinutes int `json:"slotMinutes"`
+
+	// StaffIds The ids of the staff members who offer the type (`staff_…`).
+	StaffIds []string `json:"staffIds"`
+
+	// Timezone The IANA name of the time zone, for example `Europe/London`.
+	Timezone string `json:"timezone"`
+
+	// Title The title.
+	Title string `json:"title"`
+
+	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// AppointmentTypeWrite The members of an appointment type that you can set.
+type AppointmentTypeWrite struct {
+	// Active Whether the type can be booked. Defaults to true.
+	Active *bool `json:"active,omitempty"`
+
+	// BufferAfterMinutes The minutes after an appointment during which its staff member and rooms are also taken. Defaults to 0.
+	BufferAfterMinutes *int `json:"bufferAfterMinutes,omitempty"`
+
+	// BufferBeforeMinutes The minutes before an appointment during which its staff member and rooms are also taken. Defaults to 0.
+	BufferBeforeMinutes *int `json:"bufferBeforeMinutes,omitempty"`
+
+	// Description The description.
+	Description *string `json:"description,omitempty"`
+
+	// FreeCancellationMinutes The number of minutes before the start until which a cancellation is free. Null means until the start.
+	FreeCancellationMinutes *int `json:"freeCancellationMinutes,omitempty"`
+
+	// Lengths The minutes that an appointment can last. Required for a new type.
+	Lengths *[]int `json:"lengths,omitempty"`
+
+	// Location Where the appointments take place. Shifts and holidays of other locations do not count.
+	Location *string `json:"location,omitempty"`
+
+	// MaximumAdvanceDays The number of days before its start from which an appointment can be booked, or null for no limit.
+	MaximumAdvanceDays *int `json:"maximumAdvanceDays,omitempty"`
+
+	// MinimumNoticeMinutes The number of minutes before its start until which an appointment can be booked. Defaults to 0.
+	MinimumNoticeMinutes *int `json:"minimumNoticeMinutes,omitempty"`
+
+	// PricingOptions The prices to add or change.
+	PricingOptions *[]AppointmentPriceWrite `json:"pricingOptions,omitempty"`
+
+	// Reference The type's key in an earlier system, unique among the types. It cannot change.
+	Reference *string `json:"reference,omitempty"`
+
+	// Rooms The rooms that each appointment uses: one unit for each entry. A room can be in only one entry.
+	Rooms *[]RoomRequirement `json:"rooms,omitempty"`
+
+	// SlotMinutes The grid of the starts, in minutes after midnight. Defaults to 15.
+	SlotMinutes *int `json:"slotMinutes,omitempty"`
+
+	// StaffIds The ids of the staff members who offer the type (`staff_…`). Nobody can book a type without staff.
+	StaffIds *[]string `json:"staffIds,omitempty"`
+
+	// Timezone The IANA name of the time zone of new appointments. Defaults to the company's.
+	Timezone *string `json:"timezone,omitempty"`
+
+	// Title The title. Required for a new type.
+	Title *string `json:"title,omitempty"`
+}
+
+// AppointmentTypesPage A page of appointment types.
+type AppointmentTypesPage struct {
+	// AppointmentTypes The appointment types of this page.
+	AppointmentTypes []AppointmentType `json:"appointmentTypes"`
+
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
+// AppointmentWrite The appointment to book.
+type AppointmentWrite struct {
+	// AppointmentTypeID The id of the appointment type (`apt_…`).
+	AppointmentTypeID string `json:"appointmentTypeId"`
+
+	// CustomerID The id of the customer who attends (`cust_…`).
+	CustomerID string `json:"customerId"`
+
+	// DiscountCode A discount code.
+	DiscountCode *string `json:"discountCode,omitempty"`
+
+	// LengthMinutes One of the lengths of the type. Defaults to the shortest.
+	LengthMinutes *int `json:"lengthMinutes,omitempty"`
+
+	// LocalStart When the appointment starts, instead of `startsAt`: local time in the time zone of the type. A time that the clock skips is refused. Of a time that occurs twice, the first occurrence counts.
+	LocalStart *string `json:"localStart,omitempty"`
+
+	// Payment How a purchase is paid. Defaults to `CARD`.
+	Payment *PaymentWrite `json:"payment,omitempty"`
+
+	// PricingOptionID The id of the price (`po-…`). Required if the length has several prices.
+	PricingOptionID *string `json:"pricingOptionId,omitempty"`
+
+	// PurchasedByID The id of the customer who pays. Defaults to `customerId`.
+	PurchasedByID *string `json:"purchasedById,omitempty"`
+
+	// StaffID The id of the staff member (`staff_…`). Without it, the platform chooses.
+	StaffID *string `json:"staffId,omitempty"`
+
+	// StartsAt When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type.
+	StartsAt *string `json:"startsAt,omitempty"`
+
+	// WaiveHours Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time.
+	WaiveHours *bool `json:"waiveHours,omitempty"`
+
+	// WaiveNotice Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type.
+	WaiveNotice *bool `json:"waiveNotice,omitempty"`
+}
+
+// AppointmentsPage A page of appointments.
+type AppointmentsPage struct {
+	// Appointments The appointments of this page.
+	Appointments []Appointment `json:"appointments"`
+
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
+// AssignedStaff A staff member who teaches an event date.
+type AssignedStaff struct {
+	// Color The colour of the person in calendars.
+	Color string `json:"color"`
+
+	// ID The staff member's id.
+	ID string `json:"id"`
+
+	// Name The name.
+	Name string `json:"name"`
+
+	// SubstitutesForID The id of the staff member who is replaced on this date, or null.
+	SubstitutesForID *string `json:"substitutesForId"`
+}
+
+// Assignment The time of a staff member or of a unit of a room that an event date takes.
+type Assignment struct {
+	// AppointmentID The id of the appointment (`appt_…`), or null if the date is not one.
+	AppointmentID *string `json:"appointmentId"`
+
+	// AppointmentStatus The status of the appointment, `held` or `booked`, or null if the date is not one.
+	AppointmentStatus *string `json:"appointmentStatus"`
+
+	// Duration The duration of the event date in minutes.
+	Duration int `json:"duration"`
+
+	// EndsAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	EndsAt Timestamp `json:"endsAt"`
+
+	// EventDate A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	EventDate Timestamp `json:"eventDate"`
+
+	// EventDateID The event date's id.
+	EventDateID string `json:"eventDateId"`
+
+	// EventID The event's id.
+	EventID string `json:"eventId"`
+
+	// ResourceID The id of the staff member (`staff_…`) or the room (`room_…`).
+	ResourceID string `json:"resourceId"`
+
+	// StartsAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	StartsAt Timestamp `json:"startsAt"`
+
+	// SubstitutesForID The id of the staff member who is replaced on this date, or null.
+	SubstitutesForID *string `json:"substitutesForId"`
+
+	// Title The title of the event.
+	Title string `json:"title"`
+
+	// Unit The unit of the room, counted from 1. It is 0 for a staff member.
+	Unit int `json:"unit"`
+}
+
+// Assignments The assignments of staff and rooms, and their time off, in a span.
+type Assignments struct {
+	// Assignments The assignments, ordered by their start.
+	Assignments []Assignment `json:"assignments"`
+
+	// Truncated Whether the span has more than 10000 assignments.
+	Truncated bool `json:"truncated"`
+}
 
 // AttendanceWrite The attendance to record.
 type AttendanceWrite struct {
@@ -2419,6 +3257,24 @@ type CustomersPage struct {
 	Total int `json:"total"`
 }
 
+// DateHours The shifts of one day. They replace the weekly shifts that begin on it.
+type DateHours struct {
+	// Date The day.
+	Date openapi_types.Date `json:"date"`
+
+	// Ranges The shifts. Empty if the person does not work on this day.
+	Ranges []HoursRange `json:"ranges"`
+}
+
+// DateHoursWrite The shifts of one day. They replace the weekly shifts that begin on it.
+type DateHoursWrite struct {
+	// Date The day: `YYYY-MM-DD`.
+	Date string `json:"date"`
+
+	// Ranges The shifts. Empty if the person does not work on this day.
+	Ranges *[]HoursRangeWrite `json:"ranges,omitempty"`
+}
+
 // Deleted A confirmation that a resource is deleted.
 type Deleted struct {
 	// Deleted Always true.
@@ -2556,6 +3412,9 @@ type DiscountCodesPage struct {
 // `capacity`, `spotsTaken` and `spotsAvailable` are sums over the dates to come, which are not cancelled and
 // have not started. If an event has a single date, that date always counts.
 type Event struct {
+	// AppointmentTypeID The id of the appointment type (`apt_…`) whose appointments are the dates of this event, or null. Change the appointment type instead of such an event.
+	AppointmentTypeID *string `json:"appointmentTypeId"`
+
 	// BookingRules The rules that limit when and how often an event can be booked. Absent if there are none.
 	BookingRules *BookingRules `json:"bookingRules,omitempty"`
 
@@ -2601,11 +3460,17 @@ type Event struct {
 	// Recurrence The rule from which the dates of an event were created.
 	Recurrence *Recurrence `json:"recurrence,omitempty"`
 
+	// RoomIds The ids of the rooms in which new dates take place (`room_…`).
+	RoomIds []string `json:"roomIds"`
+
 	// SpotsAvailable The number of free spots on the dates to come, or null if one of them is unlimited.
 	SpotsAvailable *int `json:"spotsAvailable"`
 
 	// SpotsTaken The number of spots taken on the dates to come.
 	SpotsTaken int `json:"spotsTaken"`
+
+	// StaffIds The ids of the staff members who teach new dates (`staff_…`).
+	StaffIds []string `json:"staffIds"`
 
 	// StartsAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	StartsAt Timestamp `json:"startsAt"`
@@ -2687,6 +3552,12 @@ type EventDateUpdate struct {
 
 	// EndsAt When the date ends, instead of `duration`, in the same form as `startsAt`. If you send both, they must agree.
 	EndsAt *string `json:"endsAt,omitempty"`
+
+	// RoomIds The ids of the rooms of the date (`room_…`).
+	RoomIds *[]string `json:"roomIds,omitempty"`
+
+	// StaffIds The ids of the staff members who teach the date (`staff_…`). Someone who is not a staff member of the event substitutes for the one who is missing.
+	StaffIds *[]string `json:"staffIds,omitempty"`
 
 	// StartsAt When the date starts: in UTC, with an offset, or as local time in the event's time zone.
 	StartsAt *string `json:"startsAt,omitempty"`
@@ -2773,6 +3644,12 @@ type EventWrite struct {
 
 	// Recurrence A rule from which the dates of a new event are created.
 	Recurrence *RecurrenceWrite `json:"recurrence,omitempty"`
+
+	// RoomIds The ids of the rooms of the dates (`room_…`). Each date uses one unit of each room.
+	RoomIds *[]string `json:"roomIds,omitempty"`
+
+	// StaffIds The ids of the staff members who teach the dates (`staff_…`). Dates to come with other staff or rooms than the event keep theirs.
+	StaffIds *[]string `json:"staffIds,omitempty"`
 
 	// StartsAt When the event's only date starts: in UTC, with an offset, or as local time in the event's time zone. With
 	// `recurrence`, the local time at which the dates start.
@@ -2886,6 +3763,84 @@ type HoldWrite struct {
 
 	// PurchasedByID The id of the customer who pays (`cust_…`).
 	PurchasedByID string `json:"purchasedById"`
+}
+
+// Holiday A day on which nobody can be booked.
+type Holiday struct {
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Date The day, from midnight to midnight in the time zone of a shift.
+	Date openapi_types.Date `json:"date"`
+
+	// ID The holiday's id.
+	ID string `json:"id"`
+
+	// Location The location that is closed. Empty means all locations.
+	Location string `json:"location"`
+
+	// Name The name.
+	Name string `json:"name"`
+}
+
+// HolidayWrite The holiday to create.
+type HolidayWrite struct {
+	// Date The day: `YYYY-MM-DD`.
+	Date string `json:"date"`
+
+	// Location The location that is closed. Empty means all locations.
+	Location *string `json:"location,omitempty"`
+
+	// Name The name.
+	Name string `json:"name"`
+}
+
+// HolidaysPage A page of holidays.
+type HolidaysPage struct {
+	// Holidays The holidays of this page.
+	Holidays []Holiday `json:"holidays"`
+
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
+// HoursRange A shift.
+type HoursRange struct {
+	// Ends When the shift ends: `HH:MM`, up to `24:00`. An end that is not after the start is on the next day.
+	Ends string `json:"ends"`
+
+	// Location The location of the appointments for which the shift is. Empty means any location.
+	Location string `json:"location"`
+
+	// Starts When the shift starts: `HH:MM`.
+	Starts string `json:"starts"`
+
+	// Timezone The IANA name of the time zone of the shift.
+	Timezone string `json:"timezone"`
+}
+
+// HoursRangeWrite A shift.
+type HoursRangeWrite struct {
+	// Ends When the shift ends: `HH:MM`, up to `24:00`. An end that is not after the start is on the next day.
+	Ends string `json:"ends"`
+
+	// Location The location of the appointments for which the shift is. Empty means any location.
+	Location *string `json:"location,omitempty"`
+
+	// Starts When the shift starts: `HH:MM`.
+	Starts string `json:"starts"`
+
+	// Timezone The IANA name of the time zone of the shift. Defaults to the company's.
+	Timezone *string `json:"timezone,omitempty"`
 }
 
 // LedgerEntry A change of the credits of a customer pass.
@@ -3963,6 +4918,87 @@ type RequestsPage struct {
 	Total int `json:"total"`
 }
 
+// Room A room, or a kind of equipment.
+type Room struct {
+	// Active Whether new appointments and classes can use it.
+	Active bool `json:"active"`
+
+	// Capacity The number of units. An appointment or a class uses one.
+	Capacity int `json:"capacity"`
+
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// ID The room's id.
+	ID string `json:"id"`
+
+	// Kind Whether it is a room or equipment.
+	Kind RoomKind `json:"kind"`
+
+	// Location Where it is. Empty if it is not set.
+	Location string `json:"location"`
+
+	// Name The name.
+	Name string `json:"name"`
+
+	// Reference The room's key in an earlier system, or null.
+	Reference *string `json:"reference"`
+
+	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// RoomKind Whether it is a room or equipment.
+type RoomKind string
+
+// RoomRequirement One unit of a room that each appointment uses.
+type RoomRequirement struct {
+	// AnyOf The ids of the possible rooms (`room_…`), in the order of preference.
+	AnyOf []string `json:"anyOf"`
+}
+
+// RoomWrite The members of a room that you can set.
+type RoomWrite struct {
+	// Active Whether new appointments and classes can use it. Defaults to true.
+	Active *bool `json:"active,omitempty"`
+
+	// Capacity The number of units. Defaults to 1.
+	Capacity *int `json:"capacity,omitempty"`
+
+	// Kind Whether it is a room or equipment. Defaults to `room`.
+	Kind *RoomWriteKind `json:"kind,omitempty"`
+
+	// Location Where it is.
+	Location *string `json:"location,omitempty"`
+
+	// Name The name. Required for a new room.
+	Name *string `json:"name,omitempty"`
+
+	// Reference The room's key in an earlier system, unique among the rooms. It cannot change.
+	Reference *string `json:"reference,omitempty"`
+}
+
+// RoomWriteKind Whether it is a room or equipment. Defaults to `room`.
+type RoomWriteKind string
+
+// RoomsPage A page of rooms.
+type RoomsPage struct {
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Rooms The rooms of this page.
+	Rooms []Room `json:"rooms"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
 // ScheduledDate An event date with the details of its event.
 type ScheduledDate struct {
 	// Available Whether the date can be booked now: it has a free spot, has not started, and the booking rules allow it.
@@ -4001,11 +5037,17 @@ type ScheduledDate struct {
 	// OpensAt When the booking of this date opens (UTC), or null if it is not limited.
 	OpensAt *string `json:"opensAt"`
 
+	// Rooms The rooms of the date.
+	Rooms []AppointmentRoom `json:"rooms"`
+
 	// SpotsAvailable The number of free spots, or null if it is unlimited.
 	SpotsAvailable *int `json:"spotsAvailable"`
 
 	// SpotsTaken The number of spots that are booked or held.
 	SpotsTaken int `json:"spotsTaken"`
+
+	// Staff The staff members who teach the date.
+	Staff []AssignedStaff `json:"staff"`
 
 	// StartsAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	StartsAt Timestamp `json:"startsAt"`
@@ -4031,6 +5073,123 @@ type ScheduledDate struct {
 
 // ScheduledDateStatus Whether the date takes place.
 type ScheduledDateStatus string
+
+// Slot A start at which an appointment can be booked.
+type Slot struct {
+	// EndsAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	EndsAt Timestamp `json:"endsAt"`
+
+	// LocalStart When it would start, as local time in the time zone of the response. When the clocks go back, a local time can occur twice.
+	LocalStart string `json:"localStart"`
+
+	// StaffIds The ids of the people who are free, at most 20. A booking without `staffId` gets the first one.
+	StaffIds []string `json:"staffIds"`
+
+	// StartsAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	StartsAt Timestamp `json:"startsAt"`
+}
+
+// SlotDay The free slots of a day.
+type SlotDay struct {
+	// Date The day.
+	Date openapi_types.Date `json:"date"`
+
+	// Reason Why the day has no slots. Present only with `explain`, for a day without slots.
+	Reason *SlotDayReason `json:"reason,omitempty"`
+
+	// Slots The slots, ordered by their start.
+	Slots []Slot `json:"slots"`
+}
+
+// SlotDayReason Why the day has no slots. Present only with `explain`, for a day without slots.
+type SlotDayReason string
+
+// Slots The free slots of a span.
+type Slots struct {
+	// Days One entry for each day of the request.
+	Days []SlotDay `json:"days"`
+
+	// LengthMinutes The minutes of each slot.
+	LengthMinutes int `json:"lengthMinutes"`
+
+	// Timezone The IANA name of the time zone of the days and of `localStart`.
+	Timezone string `json:"timezone"`
+}
+
+// StaffMember A person who gives appointments or teaches classes.
+type StaffMember struct {
+	// Active Whether the person gets new appointments and classes.
+	Active bool `json:"active"`
+
+	// Bio The text about the person. Empty if there is none.
+	Bio string `json:"bio"`
+
+	// Color The colour of the person in calendars.
+	Color string `json:"color"`
+
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Email The e-mail address. Empty if there is none.
+	Email string `json:"email"`
+
+	// ID The staff member's id.
+	ID string `json:"id"`
+
+	// Name The name.
+	Name string `json:"name"`
+
+	// PhotoURL The address of a picture. Empty if there is none.
+	PhotoURL string `json:"photoUrl"`
+
+	// Reference The person's key in an earlier system, or null.
+	Reference *string `json:"reference"`
+
+	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// StaffMemberWrite The members of a staff member that you can set.
+type StaffMemberWrite struct {
+	// Active Whether the person gets new appointments and classes. Defaults to true.
+	Active *bool `json:"active,omitempty"`
+
+	// Bio The text about the person.
+	Bio *string `json:"bio,omitempty"`
+
+	// Color The colour in calendars: `#` and six hexadecimal digits. Defaults to one of twelve colours in turn.
+	Color *string `json:"color,omitempty"`
+
+	// Email The e-mail address. An empty string clears it.
+	Email *string `json:"email,omitempty"`
+
+	// Name The name. Required for a new staff member.
+	Name *string `json:"name,omitempty"`
+
+	// PhotoURL The `https` address of a picture. An empty string clears it.
+	PhotoURL *string `json:"photoUrl,omitempty"`
+
+	// Reference The person's key in an earlier system, unique among the staff. It cannot change.
+	Reference *string `json:"reference,omitempty"`
+}
+
+// StaffPage A page of staff.
+type StaffPage struct {
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Staff The staff of this page.
+	Staff []StaffMember `json:"staff"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
 
 // Subscription A customer's subscription to a plan.
 type Subscription struct {
@@ -4414,6 +5573,69 @@ type TestDataReset struct {
 
 	// Deleted The number of deleted rows in the databases of the platform.
 	Deleted int `json:"deleted"`
+}
+
+// TimeOff A time at which a staff member or a room cannot be booked.
+type TimeOff struct {
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// EndsAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	EndsAt Timestamp `json:"endsAt"`
+
+	// ID The id of the time off.
+	ID string `json:"id"`
+
+	// Reason The reason. Empty if none was given.
+	Reason string `json:"reason"`
+
+	// RoomID The id of the room (`room_…`), all units of which are off, or null.
+	RoomID *string `json:"roomId"`
+
+	// StaffID The id of the staff member (`staff_…`), or null.
+	StaffID *string `json:"staffId"`
+
+	// StartsAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	StartsAt Timestamp `json:"startsAt"`
+}
+
+// TimeOffPage A page of time off.
+type TimeOffPage struct {
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// TimeOff The time off of this page.
+	TimeOff []TimeOff `json:"timeOff"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
+// TimeOffWrite The time off to create.
+type TimeOffWrite struct {
+	// EndsAt When it ends: in UTC or with an offset. At most two years after the start.
+	EndsAt string `json:"endsAt"`
+
+	// KeepBookings Whether appointments and classes at that time stay. Otherwise, they are a reason to refuse the request.
+	KeepBookings *bool `json:"keepBookings,omitempty"`
+
+	// Reason The reason.
+	Reason *string `json:"reason,omitempty"`
+
+	// RoomID The id of the room (`room_…`), instead of `staffId`.
+	RoomID *string `json:"roomId,omitempty"`
+
+	// StaffID The id of the staff member (`staff_…`).
+	StaffID *string `json:"staffId,omitempty"`
+
+	// StartsAt When it starts: in UTC or with an offset.
+	StartsAt string `json:"startsAt"`
 }
 
 // Timestamp A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
@@ -5018,6 +6240,72 @@ type WebhookTestResult struct {
 	DeliveryID string `json:"deliveryId"`
 }
 
+// WeeklyHours A shift that begins on the same weekday of every week.
+type WeeklyHours struct {
+	// Ends When the shift ends: `HH:MM`, up to `24:00`. An end that is not after the start is on the next day.
+	Ends string `json:"ends"`
+
+	// Location The location of the appointments for which the shift is. Empty means any location.
+	Location string `json:"location"`
+
+	// Starts When the shift starts: `HH:MM`.
+	Starts string `json:"starts"`
+
+	// Timezone The IANA name of the time zone of the shift.
+	Timezone string `json:"timezone"`
+
+	// Weekday The weekday: 1 is Monday, and 7 is Sunday.
+	Weekday int `json:"weekday"`
+}
+
+// WeeklyHoursWrite A shift that begins on the same weekday of every week.
+type WeeklyHoursWrite struct {
+	// Ends When the shift ends: `HH:MM`, up to `24:00`. An end that is not after the start is on the next day.
+	Ends string `json:"ends"`
+
+	// Location The location of the appointments for which the shift is. Empty means any location.
+	Location *string `json:"location,omitempty"`
+
+	// Starts When the shift starts: `HH:MM`.
+	Starts string `json:"starts"`
+
+	// Timezone The IANA name of the time zone of the shift. Defaults to the company's.
+	Timezone *string `json:"timezone,omitempty"`
+
+	// Weekday The weekday: 1 is Monday, and 7 is Sunday.
+	Weekday int `json:"weekday"`
+}
+
+// WorkingHours When a staff member works. Shifts can overlap.
+type WorkingHours struct {
+	// Dates The days that have other shifts, ordered by date.
+	Dates []DateHours `json:"dates"`
+
+	// StaffID The staff member's id.
+	StaffID string `json:"staffId"`
+
+	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UpdatedAt Timestamp `json:"updatedAt"`
+
+	// Weekly The shifts of every week, ordered by weekday and start.
+	Weekly []WeeklyHours `json:"weekly"`
+}
+
+// WorkingHoursWrite The new working hours.
+type WorkingHoursWrite struct {
+	// Dates The days that have other shifts, each day once.
+	Dates []DateHoursWrite `json:"dates"`
+
+	// Weekly The shifts of every week.
+	Weekly []WeeklyHoursWrite `json:"weekly"`
+}
+
+// AppointmentID defines model for AppointmentId.
+type AppointmentID = string
+
+// AppointmentTypeID defines model for AppointmentTypeId.
+type AppointmentTypeID = string
+
 // CalendarID defines model for CalendarId.
 type CalendarID = string
 
@@ -5044,6 +6332,9 @@ type EventID = string
 
 // HoldID defines model for HoldId.
 type HoldID = string
+
+// HolidayID defines model for HolidayId.
+type HolidayID = string
 
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
@@ -5084,14 +6375,23 @@ type RegistrationID = string
 // RegistrationIDOnly defines model for RegistrationIdOnly.
 type RegistrationIDOnly = string
 
+// RoomID defines model for RoomId.
+type RoomID = string
+
 // Sort defines model for Sort.
 type Sort string
 
 // SortByCreation defines model for SortByCreation.
 type SortByCreation string
 
+// StaffID defines model for StaffId.
+type StaffID = string
+
 // SubscriptionID defines model for SubscriptionId.
 type SubscriptionID = string
+
+// TimeOffID defines model for TimeOffId.
+type TimeOffID = string
 
 // TransactionID defines model for TransactionId.
 type TransactionID = string
@@ -5111,6 +6411,9 @@ type WebhookDeliveryID = string
 // WebhookEndpointID defines model for WebhookEndpointId.
 type WebhookEndpointID = string
 
+// AppointmentTypeUpdate The members of an appointment type that you can set.
+type AppointmentTypeUpdate = AppointmentTypeWrite
+
 // CustomerUpdate The members of a customer that you can set.
 type CustomerUpdate = CustomerWrite
 
@@ -5128,6 +6431,188 @@ type PassUpdate = PassWrite
 
 // PlanUpdate The members of a plan that you can set.
 type PlanUpdate = PlanWrite
+
+// RoomUpdate The members of a room that you can set.
+type RoomUpdate = RoomWrite
+
+// StaffMemberUpdate The members of a staff member that you can set.
+type StaffMemberUpdate = StaffMemberWrite
+
+// CreateAppointmentHoldParams defines parameters for CreateAppointmentHold.
+type CreateAppointmentHoldParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListAppointmentTypesParams defines parameters for ListAppointmentTypes.
+type ListAppointmentTypesParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort The order of the list: by the time of creation or of the last update. A `-` puts the newest first.
+	Sort *ListAppointmentTypesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// UpdatedSince Return only items that changed at or after this time (RFC 3339, with an offset).
+	UpdatedSince *UpdatedSince `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
+
+	// Active If `true`, return only active ones; if `false`, only those that are not.
+	Active *bool `form:"active,omitempty" json:"active,omitempty"`
+
+	// StaffID Return only types that this staff member offers (`staff_…`).
+	StaffID *string `form:"staffId,omitempty" json:"staffId,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListAppointmentTypesParamsSort defines parameters for ListAppointmentTypes.
+type ListAppointmentTypesParamsSort string
+
+// CreateAppointmentTypeParams defines parameters for CreateAppointmentType.
+type CreateAppointmentTypeParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetAppointmentTypeParams defines parameters for GetAppointmentType.
+type GetAppointmentTypeParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// PatchAppointmentTypeParams defines parameters for PatchAppointmentType.
+type PatchAppointmentTypeParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateAppointmentTypeParams defines parameters for UpdateAppointmentType.
+type UpdateAppointmentTypeParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListAppointmentsParams defines parameters for ListAppointments.
+type ListAppointmentsParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort The order of the list: by the start, or by the time of the last update. A `-` puts the latest first.
+	Sort *ListAppointmentsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// UpdatedSince Return only items that changed at or after this time (RFC 3339, with an offset).
+	UpdatedSince *UpdatedSince `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
+
+	// CustomerID Return only appointments that this customer bought or attends (`cust_…`).
+	CustomerID *string `form:"customerId,omitempty" json:"customerId,omitempty"`
+
+	// StaffID Return only appointments of this staff member (`staff_…`).
+	StaffID *string `form:"staffId,omitempty" json:"staffId,omitempty"`
+
+	// RoomID Return only appointments in this room (`room_…`).
+	RoomID *string `form:"roomId,omitempty" json:"roomId,omitempty"`
+
+	// AppointmentTypeID Return only appointments of this type (`apt_…`).
+	AppointmentTypeID *string `form:"appointmentTypeId,omitempty" json:"appointmentTypeId,omitempty"`
+
+	// Status Return only appointments with this status.
+	Status *AppointmentStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// StartsFrom Return only appointments that start at or after this time (RFC 3339, with an offset).
+	StartsFrom *time.Time `form:"startsFrom,omitempty" json:"startsFrom,omitempty"`
+
+	// StartsBefore Return only appointments that start before this time (RFC 3339, with an offset).
+	StartsBefore *time.Time `form:"startsBefore,omitempty" json:"startsBefore,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListAppointmentsParamsSort defines parameters for ListAppointments.
+type ListAppointmentsParamsSort string
+
+// CreateAppointmentParams defines parameters for CreateAppointment.
+type CreateAppointmentParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetAppointmentParams defines parameters for GetAppointment.
+type GetAppointmentParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// CancelAppointmentParams defines parameters for CancelAppointment.
+type CancelAppointmentParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// MoveAppointmentParams defines parameters for MoveAppointment.
+type MoveAppointmentParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListAssignmentsParams defines parameters for ListAssignments.
+type ListAssignmentsParams struct {
+	// StartsFrom Return only assignments that end after this time (RFC 3339, with an offset).
+	StartsFrom time.Time `form:"startsFrom" json:"startsFrom"`
+
+	// StartsBefore Return only assignments that start before this time (RFC 3339, with an offset).
+	StartsBefore time.Time `form:"startsBefore" json:"startsBefore"`
+
+	// ResourceIds At most 200 ids of staff (`staff_…`) and rooms (`room_…`), separated by commas. Without it, all of them.
+	ResourceIds *string `form:"resourceIds,omitempty" json:"resourceIds,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
 
 // ListCalendarsParams defines parameters for ListCalendars.
 type ListCalendarsParams struct {
@@ -5722,6 +7207,44 @@ type ConfirmHoldParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListHolidaysParams defines parameters for ListHolidays.
+type ListHolidaysParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// From Return only holidays on or after this day (`YYYY-MM-DD`).
+	From *openapi_types.Date `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Return only holidays on or before this day (`YYYY-MM-DD`).
+	To *openapi_types.Date `form:"to,omitempty" json:"to,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// CreateHolidayParams defines parameters for CreateHoliday.
+type CreateHolidayParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteHolidayParams defines parameters for DeleteHoliday.
+type DeleteHolidayParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListMediaParams defines parameters for ListMedia.
 type ListMediaParams struct {
 	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
@@ -6273,6 +7796,192 @@ type GetRequestParams struct {
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
+// ListRoomsParams defines parameters for ListRooms.
+type ListRoomsParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort The order of the list: by the time of creation or of the last update. A `-` puts the newest first.
+	Sort *ListRoomsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// UpdatedSince Return only items that changed at or after this time (RFC 3339, with an offset).
+	UpdatedSince *UpdatedSince `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
+
+	// Active If `true`, return only active ones; if `false`, only those that are not.
+	Active *bool `form:"active,omitempty" json:"active,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListRoomsParamsSort defines parameters for ListRooms.
+type ListRoomsParamsSort string
+
+// CreateRoomParams defines parameters for CreateRoom.
+type CreateRoomParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetRoomParams defines parameters for GetRoom.
+type GetRoomParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// PatchRoomParams defines parameters for PatchRoom.
+type PatchRoomParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateRoomParams defines parameters for UpdateRoom.
+type UpdateRoomParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// FindSlotsParams defines parameters for FindSlots.
+type FindSlotsParams struct {
+	// AppointmentTypeID The appointment type (`apt_…`).
+	AppointmentTypeID string `form:"appointmentTypeId" json:"appointmentTypeId"`
+
+	// LengthMinutes One of the lengths of the type. Defaults to the shortest.
+	LengthMinutes *int `form:"lengthMinutes,omitempty" json:"lengthMinutes,omitempty"`
+
+	// StaffID Return only slots of this staff member (`staff_…`). Without it, slots of anyone who offers the type.
+	StaffID *string `form:"staffId,omitempty" json:"staffId,omitempty"`
+
+	// From The first day (`YYYY-MM-DD`), in `timezone`.
+	From openapi_types.Date `form:"from" json:"from"`
+
+	// To The last day (`YYYY-MM-DD`), at most 30 days after `from`.
+	To openapi_types.Date `form:"to" json:"to"`
+
+	// Timezone The IANA name of the time zone of the days and of `localStart`. Defaults to that of the type.
+	Timezone *string `form:"timezone,omitempty" json:"timezone,omitempty"`
+
+	// Explain If `true`, each day without slots has a `reason`.
+	Explain *bool `form:"explain,omitempty" json:"explain,omitempty"`
+
+	// WaiveNotice If `true`, ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type.
+	WaiveNotice *bool `form:"waiveNotice,omitempty" json:"waiveNotice,omitempty"`
+
+	// MovingID An appointment that you want to move (`appt_…`). Its own time counts as free.
+	MovingID *string `form:"movingId,omitempty" json:"movingId,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListStaffParams defines parameters for ListStaff.
+type ListStaffParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort The order of the list: by the time of creation or of the last update. A `-` puts the newest first.
+	Sort *ListStaffParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// UpdatedSince Return only items that changed at or after this time (RFC 3339, with an offset).
+	UpdatedSince *UpdatedSince `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
+
+	// Active If `true`, return only active ones; if `false`, only those that are not.
+	Active *bool `form:"active,omitempty" json:"active,omitempty"`
+
+	// AppointmentTypeID Return only people who offer this appointment type (`apt_…`).
+	AppointmentTypeID *string `form:"appointmentTypeId,omitempty" json:"appointmentTypeId,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListStaffParamsSort defines parameters for ListStaff.
+type ListStaffParamsSort string
+
+// CreateStaffMemberParams defines parameters for CreateStaffMember.
+type CreateStaffMemberParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetStaffMemberParams defines parameters for GetStaffMember.
+type GetStaffMemberParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// PatchStaffMemberParams defines parameters for PatchStaffMember.
+type PatchStaffMemberParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateStaffMemberParams defines parameters for UpdateStaffMember.
+type UpdateStaffMemberParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// GetWorkingHoursParams defines parameters for GetWorkingHours.
+type GetWorkingHoursParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// UpdateWorkingHoursParams defines parameters for UpdateWorkingHours.
+type UpdateWorkingHoursParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
 // GetSubscriptionSettingsParams defines parameters for GetSubscriptionSettings.
 type GetSubscriptionSettingsParams struct {
 	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
@@ -6555,6 +8264,50 @@ type ResetTestDataParams struct {
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// ListTimeOffParams defines parameters for ListTimeOff.
+type ListTimeOffParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// StaffID Return only the time off of this staff member (`staff_…`).
+	StaffID *string `form:"staffId,omitempty" json:"staffId,omitempty"`
+
+	// RoomID Return only the time off of this room (`room_…`).
+	RoomID *string `form:"roomId,omitempty" json:"roomId,omitempty"`
+
+	// StartsFrom Return only time off that ends after this time (RFC 3339, with an offset).
+	StartsFrom *time.Time `form:"startsFrom,omitempty" json:"startsFrom,omitempty"`
+
+	// StartsBefore Return only time off that starts before this time (RFC 3339, with an offset).
+	StartsBefore *time.Time `form:"startsBefore,omitempty" json:"startsBefore,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// CreateTimeOffParams defines parameters for CreateTimeOff.
+type CreateTimeOffParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteTimeOffParams defines parameters for DeleteTimeOff.
+type DeleteTimeOffParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListTransactionsParams defines parameters for ListTransactions.
 type ListTransactionsParams struct {
 	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
@@ -6821,6 +8574,27 @@ type ListWebhookMessagesParams struct {
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
+// CreateAppointmentHoldJSONRequestBody defines body for CreateAppointmentHold for application/json ContentType.
+type CreateAppointmentHoldJSONRequestBody = AppointmentHoldWrite
+
+// CreateAppointmentTypeJSONRequestBody defines body for CreateAppointmentType for application/json ContentType.
+type CreateAppointmentTypeJSONRequestBody = AppointmentTypeWrite
+
+// PatchAppointmentTypeJSONRequestBody defines body for PatchAppointmentType for application/json ContentType.
+type PatchAppointmentTypeJSONRequestBody = AppointmentTypeWrite
+
+// UpdateAppointmentTypeJSONRequestBody defines body for UpdateAppointmentType for application/json ContentType.
+type UpdateAppointmentTypeJSONRequestBody = AppointmentTypeWrite
+
+// CreateAppointmentJSONRequestBody defines body for CreateAppointment for application/json ContentType.
+type CreateAppointmentJSONRequestBody = AppointmentWrite
+
+// CancelAppointmentJSONRequestBody defines body for CancelAppointment for application/json ContentType.
+type CancelAppointmentJSONRequestBody = CancellationWrite
+
+// MoveAppointmentJSONRequestBody defines body for MoveAppointment for application/json ContentType.
+type MoveAppointmentJSONRequestBody = AppointmentMove
+
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenRequest
 
@@ -6887,6 +8661,9 @@ type CreateHoldJSONRequestBody = HoldWrite
 // ConfirmHoldJSONRequestBody defines body for ConfirmHold for application/json ContentType.
 type ConfirmHoldJSONRequestBody = Confirmation
 
+// CreateHolidayJSONRequestBody defines body for CreateHoliday for application/json ContentType.
+type CreateHolidayJSONRequestBody = HolidayWrite
+
 // CreateMediaItemJSONRequestBody defines body for CreateMediaItem for application/json ContentType.
 type CreateMediaItemJSONRequestBody = MediaItemWrite
 
@@ -6944,6 +8721,27 @@ type CancelRegistrationByIDJSONRequestBody = CancellationWrite
 // RefundRegistrationJSONRequestBody defines body for RefundRegistration for application/json ContentType.
 type RefundRegistrationJSONRequestBody = RefundWrite
 
+// CreateRoomJSONRequestBody defines body for CreateRoom for application/json ContentType.
+type CreateRoomJSONRequestBody = RoomWrite
+
+// PatchRoomJSONRequestBody defines body for PatchRoom for application/json ContentType.
+type PatchRoomJSONRequestBody = RoomWrite
+
+// UpdateRoomJSONRequestBody defines body for UpdateRoom for application/json ContentType.
+type UpdateRoomJSONRequestBody = RoomWrite
+
+// CreateStaffMemberJSONRequestBody defines body for CreateStaffMember for application/json ContentType.
+type CreateStaffMemberJSONRequestBody = StaffMemberWrite
+
+// PatchStaffMemberJSONRequestBody defines body for PatchStaffMember for application/json ContentType.
+type PatchStaffMemberJSONRequestBody = StaffMemberWrite
+
+// UpdateStaffMemberJSONRequestBody defines body for UpdateStaffMember for application/json ContentType.
+type UpdateStaffMemberJSONRequestBody = StaffMemberWrite
+
+// UpdateWorkingHoursJSONRequestBody defines body for UpdateWorkingHours for application/json ContentType.
+type UpdateWorkingHoursJSONRequestBody = WorkingHoursWrite
+
 // UpdateSubscriptionSettingsJSONRequestBody defines body for UpdateSubscriptionSettings for application/json ContentType.
 type UpdateSubscriptionSettingsJSONRequestBody = SubscriptionSettings
 
@@ -6976,6 +8774,9 @@ type WaivePaymentJSONRequestBody = PaymentRemark
 
 // AdvanceTestClockJSONRequestBody defines body for AdvanceTestClock for application/json ContentType.
 type AdvanceTestClockJSONRequestBody = TestClockAdvance
+
+// CreateTimeOffJSONRequestBody defines body for CreateTimeOff for application/json ContentType.
+type CreateTimeOffJSONRequestBody = TimeOffWrite
 
 // CreateTransactionJSONRequestBody defines body for CreateTransaction for application/json ContentType.
 type CreateTransactionJSONRequestBody = TransactionWrite
@@ -7211,6 +9012,255 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 
 // The interface specification for the client above.
 type ClientInterface interface {
+
+	// CreateAppointmentHoldWithBody Hold a slot
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
+	// release it with `DELETE /holds/{id}`; both require `holds:write`. If the hold expires, the slot is free
+	// again.
+	//
+	// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+	// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
+	CreateAppointmentHoldWithBody(ctx context.Context, params *CreateAppointmentHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAppointmentHold Hold a slot
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
+	// release it with `DELETE /holds/{id}`; both require `holds:write`. If the hold expires, the slot is free
+	// again.
+	//
+	// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+	// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
+	CreateAppointmentHold(ctx context.Context, params *CreateAppointmentHoldParams, body CreateAppointmentHoldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAppointmentTypes List appointment types
+	//
+	// Requires the permission `appointment-types:read`.
+	//
+	// Returns a page of the appointments that the company offers. You can filter them by `active` and by staff
+	// member.
+	//
+	// Corresponds with GET /appointment-types (the `ListAppointmentTypes` operationId).
+	ListAppointmentTypes(ctx context.Context, params *ListAppointmentTypesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAppointmentTypeWithBody Create an appointment type
+	//
+	// Requires the permission `appointment-types:write`.
+	//
+	// Creates an appointment type and returns it. `title` and `lengths` are required. Without `pricingOptions`,
+	// appointments are free.
+	//
+	// The type has an event, `eventId`, whose dates are the appointments. `/events` lists it from its first
+	// appointment on. Change the type, not the event: changes of the event are refused with `APPOINTMENT_EVENT`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /appointment-types (the `CreateAppointmentType` operationId).
+	CreateAppointmentTypeWithBody(ctx context.Context, params *CreateAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAppointmentType Create an appointment type
+	//
+	// Requires the permission `appointment-types:write`.
+	//
+	// Creates an appointment type and returns it. `title` and `lengths` are required. Without `pricingOptions`,
+	// appointments are free.
+	//
+	// The type has an event, `eventId`, whose dates are the appointments. `/events` lists it from its first
+	// appointment on. Change the type, not the event: changes of the event are refused with `APPOINTMENT_EVENT`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /appointment-types (the `CreateAppointmentType` operationId).
+	CreateAppointmentType(ctx context.Context, params *CreateAppointmentTypeParams, body CreateAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAppointmentType Get an appointment type
+	//
+	// Requires the permission `appointment-types:read`.
+	//
+	// Returns one appointment type.
+	//
+	// Corresponds with GET /appointment-types/{id} (the `GetAppointmentType` operationId).
+	GetAppointmentType(ctx context.Context, id AppointmentTypeID, params *GetAppointmentTypeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchAppointmentTypeWithBody Update an appointment type (PATCH)
+	//
+	// Requires the permission `appointment-types:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /appointment-types/{id} (the `PatchAppointmentType` operationId).
+	PatchAppointmentTypeWithBody(ctx context.Context, id AppointmentTypeID, params *PatchAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchAppointmentType Update an appointment type (PATCH)
+	//
+	// Requires the permission `appointment-types:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /appointment-types/{id} (the `PatchAppointmentType` operationId).
+	PatchAppointmentType(ctx context.Context, id AppointmentTypeID, params *PatchAppointmentTypeParams, body PatchAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAppointmentTypeWithBody Update an appointment type
+	//
+	// Requires the permission `appointment-types:write`.
+	//
+	// Updates the members that you send and returns the appointment type. Omitted members and pricing options do
+	// not change. `lengths`, `staffIds` and `rooms` are replaced as a whole. Existing appointments keep their
+	// time, length, buffers, staff member, rooms and price.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /appointment-types/{id} (the `UpdateAppointmentType` operationId).
+	UpdateAppointmentTypeWithBody(ctx context.Context, id AppointmentTypeID, params *UpdateAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAppointmentType Update an appointment type
+	//
+	// Requires the permission `appointment-types:write`.
+	//
+	// Updates the members that you send and returns the appointment type. Omitted members and pricing options do
+	// not change. `lengths`, `staffIds` and `rooms` are replaced as a whole. Existing appointments keep their
+	// time, length, buffers, staff member, rooms and price.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /appointment-types/{id} (the `UpdateAppointmentType` operationId).
+	UpdateAppointmentType(ctx context.Context, id AppointmentTypeID, params *UpdateAppointmentTypeParams, body UpdateAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAppointments List appointments
+	//
+	// Requires the permission `appointments:read`.
+	//
+	// Returns a page of appointments. Without `status`, held slots are left out. `total` is at most 10000.
+	//
+	// Corresponds with GET /appointments (the `ListAppointments` operationId).
+	ListAppointments(ctx context.Context, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAppointmentWithBody Book an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
+	// `localStart` are required. If the length has several prices, `pricingOptionId` is too.
+	//
+	// Without `staffId`, the platform chooses among the people who are free: the one with the fewest minutes
+	// booked in the calendar week of the start, then the fewest on its day.
+	//
+	// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+	// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /appointments (the `CreateAppointment` operationId).
+	CreateAppointmentWithBody(ctx context.Context, params *CreateAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAppointment Book an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
+	// `localStart` are required. If the length has several prices, `pricingOptionId` is too.
+	//
+	// Without `staffId`, the platform chooses among the people who are free: the one with the fewest minutes
+	// booked in the calendar week of the start, then the fewest on its day.
+	//
+	// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+	// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /appointments (the `CreateAppointment` operationId).
+	CreateAppointment(ctx context.Context, params *CreateAppointmentParams, body CreateAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAppointment Get an appointment
+	//
+	// Requires the permission `appointments:read`.
+	//
+	// Returns one appointment, also one that is held.
+	//
+	// Corresponds with GET /appointments/{id} (the `GetAppointment` operationId).
+	GetAppointment(ctx context.Context, id AppointmentID, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelAppointmentWithBody Cancel an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Cancels an appointment and returns it. The slot is free again, unless a customer on its waitlist takes it.
+	// A late cancellation keeps the payment, unless `waivePolicy` is true. A repeated cancellation fails with
+	// `ALREADY_CANCELLED`. A held slot fails with `HOLD_NOT_CONFIRMED`; release it with `DELETE /holds/{id}`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /appointments/{id}/cancel (the `CancelAppointment` operationId).
+	CancelAppointmentWithBody(ctx context.Context, id AppointmentID, params *CancelAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelAppointment Cancel an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Cancels an appointment and returns it. The slot is free again, unless a customer on its waitlist takes it.
+	// A late cancellation keeps the payment, unless `waivePolicy` is true. A repeated cancellation fails with
+	// `ALREADY_CANCELLED`. A held slot fails with `HOLD_NOT_CONFIRMED`; release it with `DELETE /holds/{id}`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /appointments/{id}/cancel (the `CancelAppointment` operationId).
+	CancelAppointment(ctx context.Context, id AppointmentID, params *CancelAppointmentParams, body CancelAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MoveAppointmentWithBody Move an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Changes the start, the length or the staff member in one step, and returns the appointment. Omitted
+	// members do not change. The price stays, and the cancellation policy does not apply. The appointment keeps
+	// its id, and gets another `eventDateId`. Moving an appointment to its present slot changes nothing.
+	//
+	// If the new slot is not free, the request fails with `SLOT_UNAVAILABLE`, and the appointment keeps the old
+	// one. A cancelled appointment fails with `ALREADY_CANCELLED`, one that has started with `EVENT_PAST`, and a
+	// held one with `HOLD_NOT_CONFIRMED`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
+	MoveAppointmentWithBody(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MoveAppointment Move an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Changes the start, the length or the staff member in one step, and returns the appointment. Omitted
+	// members do not change. The price stays, and the cancellation policy does not apply. The appointment keeps
+	// its id, and gets another `eventDateId`. Moving an appointment to its present slot changes nothing.
+	//
+	// If the new slot is not free, the request fails with `SLOT_UNAVAILABLE`, and the appointment keeps the old
+	// one. A cancelled appointment fails with `ALREADY_CANCELLED`, one that has started with `EVENT_PAST`, and a
+	// held one with `HOLD_NOT_CONFIRMED`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
+	MoveAppointment(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAssignments List assignments of staff and rooms
+	//
+	// Requires the permission `appointments:read`.
+	//
+	// Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
+	// ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+	//
+	// Corresponds with GET /assignments (the `ListAssignments` operationId).
+	ListAssignments(ctx context.Context, params *ListAssignmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateTokenWithBody Create a token
 	//
@@ -8052,6 +10102,48 @@ type ClientInterface interface {
 	// Corresponds with POST /holds/{id}/confirm (the `ConfirmHold` operationId).
 	ConfirmHold(ctx context.Context, id HoldID, params *ConfirmHoldParams, body ConfirmHoldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListHolidays List holidays
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns a page of the holidays, ordered by their day.
+	//
+	// Corresponds with GET /holidays (the `ListHolidays` operationId).
+	ListHolidays(ctx context.Context, params *ListHolidaysParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateHolidayWithBody Create a holiday
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
+	// required. Existing appointments stay.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /holidays (the `CreateHoliday` operationId).
+	CreateHolidayWithBody(ctx context.Context, params *CreateHolidayParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateHoliday Create a holiday
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
+	// required. Existing appointments stay.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /holidays (the `CreateHoliday` operationId).
+	CreateHoliday(ctx context.Context, params *CreateHolidayParams, body CreateHolidayJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteHoliday Delete a holiday
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Deletes a holiday.
+	//
+	// Corresponds with DELETE /holidays/{id} (the `DeleteHoliday` operationId).
+	DeleteHoliday(ctx context.Context, id HolidayID, params *DeleteHolidayParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListMedia List media
 	//
 	// Requires the permission `media:read`.
@@ -8730,6 +10822,233 @@ type ClientInterface interface {
 	// Corresponds with GET /requests/{id} (the `GetRequest` operationId).
 	GetRequest(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListRooms List rooms
+	//
+	// Requires the permission `rooms:read`.
+	//
+	// Returns a page of the rooms and the equipment. You can filter them by `active`.
+	//
+	// Corresponds with GET /rooms (the `ListRooms` operationId).
+	ListRooms(ctx context.Context, params *ListRoomsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateRoomWithBody Create a room
+	//
+	// Requires the permission `rooms:write`.
+	//
+	// Creates a room or a kind of equipment and returns it. `name` is required. `capacity` is the number of
+	// units. An appointment or a class uses one unit for its whole time.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /rooms (the `CreateRoom` operationId).
+	CreateRoomWithBody(ctx context.Context, params *CreateRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateRoom Create a room
+	//
+	// Requires the permission `rooms:write`.
+	//
+	// Creates a room or a kind of equipment and returns it. `name` is required. `capacity` is the number of
+	// units. An appointment or a class uses one unit for its whole time.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /rooms (the `CreateRoom` operationId).
+	CreateRoom(ctx context.Context, params *CreateRoomParams, body CreateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetRoom Get a room
+	//
+	// Requires the permission `rooms:read`.
+	//
+	// Returns one room.
+	//
+	// Corresponds with GET /rooms/{id} (the `GetRoom` operationId).
+	GetRoom(ctx context.Context, id RoomID, params *GetRoomParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchRoomWithBody Update a room (PATCH)
+	//
+	// Requires the permission `rooms:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /rooms/{id} (the `PatchRoom` operationId).
+	PatchRoomWithBody(ctx context.Context, id RoomID, params *PatchRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchRoom Update a room (PATCH)
+	//
+	// Requires the permission `rooms:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /rooms/{id} (the `PatchRoom` operationId).
+	PatchRoom(ctx context.Context, id RoomID, params *PatchRoomParams, body PatchRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateRoomWithBody Update a room
+	//
+	// Requires the permission `rooms:write`.
+	//
+	// Updates the members that you send and returns the room. Omitted members do not change. A room that is no
+	// longer active keeps existing appointments and classes, and gets no new ones.
+	//
+	// If `capacity` would remove a unit that is used now or later, the request fails with `ROOM_BUSY`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
+	UpdateRoomWithBody(ctx context.Context, id RoomID, params *UpdateRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateRoom Update a room
+	//
+	// Requires the permission `rooms:write`.
+	//
+	// Updates the members that you send and returns the room. Omitted members do not change. A room that is no
+	// longer active keeps existing appointments and classes, and gets no new ones.
+	//
+	// If `capacity` would remove a unit that is used now or later, the request fails with `ROOM_BUSY`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
+	UpdateRoom(ctx context.Context, id RoomID, params *UpdateRoomParams, body UpdateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// FindSlots Find free slots
+	//
+	// Requires the permission `appointments:read`.
+	//
+	// Returns the starts at which an appointment can be booked, by day, for 1 to 31 days. `appointmentTypeId`,
+	// `from` and `to` are required.
+	//
+	// A slot can be taken before you book it. To keep it while the customer pays, send `POST
+	// /appointment-holds`.
+	//
+	// Corresponds with GET /slots (the `FindSlots` operationId).
+	FindSlots(ctx context.Context, params *FindSlotsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListStaff List staff
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns a page of the people who give appointments and teach classes. You can filter them by `active` and
+	// by an appointment type that they offer.
+	//
+	// Corresponds with GET /staff (the `ListStaff` operationId).
+	ListStaff(ctx context.Context, params *ListStaffParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateStaffMemberWithBody Create a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Creates a staff member and returns it. `name` is required. The person has no working hours yet; set them
+	// with `PUT /staff/{id}/hours`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /staff (the `CreateStaffMember` operationId).
+	CreateStaffMemberWithBody(ctx context.Context, params *CreateStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateStaffMember Create a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Creates a staff member and returns it. `name` is required. The person has no working hours yet; set them
+	// with `PUT /staff/{id}/hours`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /staff (the `CreateStaffMember` operationId).
+	CreateStaffMember(ctx context.Context, params *CreateStaffMemberParams, body CreateStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetStaffMember Get a staff member
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns one staff member.
+	//
+	// Corresponds with GET /staff/{id} (the `GetStaffMember` operationId).
+	GetStaffMember(ctx context.Context, id StaffID, params *GetStaffMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchStaffMemberWithBody Update a staff member (PATCH)
+	//
+	// Requires the permission `staff:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /staff/{id} (the `PatchStaffMember` operationId).
+	PatchStaffMemberWithBody(ctx context.Context, id StaffID, params *PatchStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchStaffMember Update a staff member (PATCH)
+	//
+	// Requires the permission `staff:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /staff/{id} (the `PatchStaffMember` operationId).
+	PatchStaffMember(ctx context.Context, id StaffID, params *PatchStaffMemberParams, body PatchStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateStaffMemberWithBody Update a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Updates the members that you send and returns the staff member. Omitted members do not change. A person
+	// who is no longer active keeps existing appointments and classes, and gets no new ones.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /staff/{id} (the `UpdateStaffMember` operationId).
+	UpdateStaffMemberWithBody(ctx context.Context, id StaffID, params *UpdateStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateStaffMember Update a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Updates the members that you send and returns the staff member. Omitted members do not change. A person
+	// who is no longer active keeps existing appointments and classes, and gets no new ones.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /staff/{id} (the `UpdateStaffMember` operationId).
+	UpdateStaffMember(ctx context.Context, id StaffID, params *UpdateStaffMemberParams, body UpdateStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetWorkingHours Get the working hours of a staff member
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns when the person works: shifts that repeat every week, and the days that have other shifts.
+	//
+	// Corresponds with GET /staff/{id}/hours (the `GetWorkingHours` operationId).
+	GetWorkingHours(ctx context.Context, id StaffID, params *GetWorkingHoursParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateWorkingHoursWithBody Replace the working hours of a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Replaces the working hours and returns them. `weekly` and `dates` are required, because each list replaces
+	// the current one. Existing appointments stay, also those that are now outside the hours.
+	//
+	// Times are wall times in the `timezone` of the shift. A shift whose `ends` is not after its `starts` ends
+	// on the next day. If the clock skips a time, the time moves forward by the gap. If a time occurs twice, the
+	// first occurrence counts.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /staff/{id}/hours (the `UpdateWorkingHours` operationId).
+	UpdateWorkingHoursWithBody(ctx context.Context, id StaffID, params *UpdateWorkingHoursParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateWorkingHours Replace the working hours of a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Replaces the working hours and returns them. `weekly` and `dates` are required, because each list replaces
+	// the current one. Existing appointments stay, also those that are now outside the hours.
+	//
+	// Times are wall times in the `timezone` of the shift. A shift whose `ends` is not after its `starts` ends
+	// on the next day. If the clock skips a time, the time moves forward by the gap. If a time occurs twice, the
+	// first occurrence counts.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /staff/{id}/hours (the `UpdateWorkingHours` operationId).
+	UpdateWorkingHours(ctx context.Context, id StaffID, params *UpdateWorkingHoursParams, body UpdateWorkingHoursJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetSubscriptionSettings Get the subscription settings
 	//
 	// Requires the permission `subscriptions:read`.
@@ -9177,6 +11496,54 @@ type ClientInterface interface {
 	// Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
 	ResetTestData(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListTimeOff List time off
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns a page of the time off of staff and rooms, ordered by its start.
+	//
+	// Corresponds with GET /time-off (the `ListTimeOff` operationId).
+	ListTimeOff(ctx context.Context, params *ListTimeOffParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateTimeOffWithBody Create time off
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Takes a staff member or a room off the calendar for at most two years, and returns the time off.
+	// `startsAt`, `endsAt` and one of `staffId` and `roomId` are required.
+	//
+	// If there are appointments or classes at that time, the request fails with `STAFF_BUSY` or `ROOM_BUSY`, and
+	// `details` names the first one. With `keepBookings`, they stay, and you move or cancel them.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /time-off (the `CreateTimeOff` operationId).
+	CreateTimeOffWithBody(ctx context.Context, params *CreateTimeOffParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateTimeOff Create time off
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Takes a staff member or a room off the calendar for at most two years, and returns the time off.
+	// `startsAt`, `endsAt` and one of `staffId` and `roomId` are required.
+	//
+	// If there are appointments or classes at that time, the request fails with `STAFF_BUSY` or `ROOM_BUSY`, and
+	// `details` names the first one. With `keepBookings`, they stay, and you move or cancel them.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /time-off (the `CreateTimeOff` operationId).
+	CreateTimeOff(ctx context.Context, params *CreateTimeOffParams, body CreateTimeOffJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteTimeOff Delete time off
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Puts the staff member or room back on the calendar.
+	//
+	// Corresponds with DELETE /time-off/{id} (the `DeleteTimeOff` operationId).
+	DeleteTimeOff(ctx context.Context, id TimeOffID, params *DeleteTimeOffParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListTransactions List transactions
 	//
 	// Requires the permission `transactions:read`.
@@ -9505,6 +11872,445 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /webhook-messages (the `ListWebhookMessages` operationId).
 	ListWebhookMessages(ctx context.Context, params *ListWebhookMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// CreateAppointmentHoldWithBody Hold a slot
+//
+// Requires the permission `appointments:write`.
+//
+// Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
+// release it with `DELETE /holds/{id}`; both require `holds:write`. If the hold expires, the slot is free
+// again.
+//
+// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
+func (c *Client) CreateAppointmentHoldWithBody(ctx context.Context, params *CreateAppointmentHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAppointmentHoldRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAppointmentHold Hold a slot
+//
+// Requires the permission `appointments:write`.
+//
+// Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
+// release it with `DELETE /holds/{id}`; both require `holds:write`. If the hold expires, the slot is free
+// again.
+//
+// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
+func (c *Client) CreateAppointmentHold(ctx context.Context, params *CreateAppointmentHoldParams, body CreateAppointmentHoldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAppointmentHoldRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAppointmentTypes List appointment types
+//
+// Requires the permission `appointment-types:read`.
+//
+// Returns a page of the appointments that the company offers. You can filter them by `active` and by staff
+// member.
+//
+// Corresponds with GET /appointment-types (the `ListAppointmentTypes` operationId).
+func (c *Client) ListAppointmentTypes(ctx context.Context, params *ListAppointmentTypesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAppointmentTypesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAppointmentTypeWithBody Create an appointment type
+//
+// Requires the permission `appointment-types:write`.
+//
+// Creates an appointment type and returns it. `title` and `lengths` are required. Without `pricingOptions`,
+// appointments are free.
+//
+// The type has an event, `eventId`, whose dates are the appointments. `/events` lists it from its first
+// appointment on. Change the type, not the event: changes of the event are refused with `APPOINTMENT_EVENT`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /appointment-types (the `CreateAppointmentType` operationId).
+func (c *Client) CreateAppointmentTypeWithBody(ctx context.Context, params *CreateAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAppointmentTypeRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAppointmentType Create an appointment type
+//
+// Requires the permission `appointment-types:write`.
+//
+// Creates an appointment type and returns it. `title` and `lengths` are required. Without `pricingOptions`,
+// appointments are free.
+//
+// The type has an event, `eventId`, whose dates are the appointments. `/events` lists it from its first
+// appointment on. Change the type, not the event: changes of the event are refused with `APPOINTMENT_EVENT`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /appointment-types (the `CreateAppointmentType` operationId).
+func (c *Client) CreateAppointmentType(ctx context.Context, params *CreateAppointmentTypeParams, body CreateAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAppointmentTypeRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAppointmentType Get an appointment type
+//
+// Requires the permission `appointment-types:read`.
+//
+// Returns one appointment type.
+//
+// Corresponds with GET /appointment-types/{id} (the `GetAppointmentType` operationId).
+func (c *Client) GetAppointmentType(ctx context.Context, id AppointmentTypeID, params *GetAppointmentTypeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAppointmentTypeRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchAppointmentTypeWithBody Update an appointment type (PATCH)
+//
+// Requires the permission `appointment-types:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /appointment-types/{id} (the `PatchAppointmentType` operationId).
+func (c *Client) PatchAppointmentTypeWithBody(ctx context.Context, id AppointmentTypeID, params *PatchAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchAppointmentTypeRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchAppointmentType Update an appointment type (PATCH)
+//
+// Requires the permission `appointment-types:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /appointment-types/{id} (the `PatchAppointmentType` operationId).
+func (c *Client) PatchAppointmentType(ctx context.Context, id AppointmentTypeID, params *PatchAppointmentTypeParams, body PatchAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchAppointmentTypeRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAppointmentTypeWithBody Update an appointment type
+//
+// Requires the permission `appointment-types:write`.
+//
+// Updates the members that you send and returns the appointment type. Omitted members and pricing options do
+// not change. `lengths`, `staffIds` and `rooms` are replaced as a whole. Existing appointments keep their
+// time, length, buffers, staff member, rooms and price.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /appointment-types/{id} (the `UpdateAppointmentType` operationId).
+func (c *Client) UpdateAppointmentTypeWithBody(ctx context.Context, id AppointmentTypeID, params *UpdateAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAppointmentTypeRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAppointmentType Update an appointment type
+//
+// Requires the permission `appointment-types:write`.
+//
+// Updates the members that you send and returns the appointment type. Omitted members and pricing options do
+// not change. `lengths`, `staffIds` and `rooms` are replaced as a whole. Existing appointments keep their
+// time, length, buffers, staff member, rooms and price.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /appointment-types/{id} (the `UpdateAppointmentType` operationId).
+func (c *Client) UpdateAppointmentType(ctx context.Context, id AppointmentTypeID, params *UpdateAppointmentTypeParams, body UpdateAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAppointmentTypeRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAppointments List appointments
+//
+// Requires the permission `appointments:read`.
+//
+// Returns a page of appointments. Without `status`, held slots are left out. `total` is at most 10000.
+//
+// Corresponds with GET /appointments (the `ListAppointments` operationId).
+func (c *Client) ListAppointments(ctx context.Context, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAppointmentsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAppointmentWithBody Book an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
+// `localStart` are required. If the length has several prices, `pricingOptionId` is too.
+//
+// Without `staffId`, the platform chooses among the people who are free: the one with the fewest minutes
+// booked in the calendar week of the start, then the fewest on its day.
+//
+// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /appointments (the `CreateAppointment` operationId).
+func (c *Client) CreateAppointmentWithBody(ctx context.Context, params *CreateAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAppointmentRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAppointment Book an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
+// `localStart` are required. If the length has several prices, `pricingOptionId` is too.
+//
+// Without `staffId`, the platform chooses among the people who are free: the one with the fewest minutes
+// booked in the calendar week of the start, then the fewest on its day.
+//
+// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /appointments (the `CreateAppointment` operationId).
+func (c *Client) CreateAppointment(ctx context.Context, params *CreateAppointmentParams, body CreateAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAppointmentRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAppointment Get an appointment
+//
+// Requires the permission `appointments:read`.
+//
+// Returns one appointment, also one that is held.
+//
+// Corresponds with GET /appointments/{id} (the `GetAppointment` operationId).
+func (c *Client) GetAppointment(ctx context.Context, id AppointmentID, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAppointmentRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelAppointmentWithBody Cancel an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Cancels an appointment and returns it. The slot is free again, unless a customer on its waitlist takes it.
+// A late cancellation keeps the payment, unless `waivePolicy` is true. A repeated cancellation fails with
+// `ALREADY_CANCELLED`. A held slot fails with `HOLD_NOT_CONFIRMED`; release it with `DELETE /holds/{id}`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /appointments/{id}/cancel (the `CancelAppointment` operationId).
+func (c *Client) CancelAppointmentWithBody(ctx context.Context, id AppointmentID, params *CancelAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelAppointmentRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelAppointment Cancel an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Cancels an appointment and returns it. The slot is free again, unless a customer on its waitlist takes it.
+// A late cancellation keeps the payment, unless `waivePolicy` is true. A repeated cancellation fails with
+// `ALREADY_CANCELLED`. A held slot fails with `HOLD_NOT_CONFIRMED`; release it with `DELETE /holds/{id}`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /appointments/{id}/cancel (the `CancelAppointment` operationId).
+func (c *Client) CancelAppointment(ctx context.Context, id AppointmentID, params *CancelAppointmentParams, body CancelAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelAppointmentRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MoveAppointmentWithBody Move an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Changes the start, the length or the staff member in one step, and returns the appointment. Omitted
+// members do not change. The price stays, and the cancellation policy does not apply. The appointment keeps
+// its id, and gets another `eventDateId`. Moving an appointment to its present slot changes nothing.
+//
+// If the new slot is not free, the request fails with `SLOT_UNAVAILABLE`, and the appointment keeps the old
+// one. A cancelled appointment fails with `ALREADY_CANCELLED`, one that has started with `EVENT_PAST`, and a
+// held one with `HOLD_NOT_CONFIRMED`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
+func (c *Client) MoveAppointmentWithBody(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMoveAppointmentRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MoveAppointment Move an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Changes the start, the length or the staff member in one step, and returns the appointment. Omitted
+// members do not change. The price stays, and the cancellation policy does not apply. The appointment keeps
+// its id, and gets another `eventDateId`. Moving an appointment to its present slot changes nothing.
+//
+// If the new slot is not free, the request fails with `SLOT_UNAVAILABLE`, and the appointment keeps the old
+// one. A cancelled appointment fails with `ALREADY_CANCELLED`, one that has started with `EVENT_PAST`, and a
+// held one with `HOLD_NOT_CONFIRMED`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
+func (c *Client) MoveAppointment(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMoveAppointmentRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAssignments List assignments of staff and rooms
+//
+// Requires the permission `appointments:read`.
+//
+// Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
+// ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+//
+// Corresponds with GET /assignments (the `ListAssignments` operationId).
+func (c *Client) ListAssignments(ctx context.Context, params *ListAssignmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAssignmentsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // CreateTokenWithBody Create a token
@@ -11017,6 +13823,88 @@ func (c *Client) ConfirmHold(ctx context.Context, id HoldID, params *ConfirmHold
 	return c.Client.Do(req)
 }
 
+// ListHolidays List holidays
+//
+// Requires the permission `staff:read`.
+//
+// Returns a page of the holidays, ordered by their day.
+//
+// Corresponds with GET /holidays (the `ListHolidays` operationId).
+func (c *Client) ListHolidays(ctx context.Context, params *ListHolidaysParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListHolidaysRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateHolidayWithBody Create a holiday
+//
+// Requires the permission `staff:write`.
+//
+// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
+// required. Existing appointments stay.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /holidays (the `CreateHoliday` operationId).
+func (c *Client) CreateHolidayWithBody(ctx context.Context, params *CreateHolidayParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateHolidayRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateHoliday Create a holiday
+//
+// Requires the permission `staff:write`.
+//
+// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
+// required. Existing appointments stay.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /holidays (the `CreateHoliday` operationId).
+func (c *Client) CreateHoliday(ctx context.Context, params *CreateHolidayParams, body CreateHolidayJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateHolidayRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteHoliday Delete a holiday
+//
+// Requires the permission `staff:write`.
+//
+// Deletes a holiday.
+//
+// Corresponds with DELETE /holidays/{id} (the `DeleteHoliday` operationId).
+func (c *Client) DeleteHoliday(ctx context.Context, id HolidayID, params *DeleteHolidayParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteHolidayRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListMedia List media
 //
 // Requires the permission `media:read`.
@@ -12285,6 +15173,433 @@ func (c *Client) GetRequest(ctx context.Context, id LoggedRequestID, params *Get
 	return c.Client.Do(req)
 }
 
+// ListRooms List rooms
+//
+// Requires the permission `rooms:read`.
+//
+// Returns a page of the rooms and the equipment. You can filter them by `active`.
+//
+// Corresponds with GET /rooms (the `ListRooms` operationId).
+func (c *Client) ListRooms(ctx context.Context, params *ListRoomsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRoomsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRoomWithBody Create a room
+//
+// Requires the permission `rooms:write`.
+//
+// Creates a room or a kind of equipment and returns it. `name` is required. `capacity` is the number of
+// units. An appointment or a class uses one unit for its whole time.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /rooms (the `CreateRoom` operationId).
+func (c *Client) CreateRoomWithBody(ctx context.Context, params *CreateRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRoomRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateRoom Create a room
+//
+// Requires the permission `rooms:write`.
+//
+// Creates a room or a kind of equipment and returns it. `name` is required. `capacity` is the number of
+// units. An appointment or a class uses one unit for its whole time.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /rooms (the `CreateRoom` operationId).
+func (c *Client) CreateRoom(ctx context.Context, params *CreateRoomParams, body CreateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateRoomRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRoom Get a room
+//
+// Requires the permission `rooms:read`.
+//
+// Returns one room.
+//
+// Corresponds with GET /rooms/{id} (the `GetRoom` operationId).
+func (c *Client) GetRoom(ctx context.Context, id RoomID, params *GetRoomParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRoomRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchRoomWithBody Update a room (PATCH)
+//
+// Requires the permission `rooms:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /rooms/{id} (the `PatchRoom` operationId).
+func (c *Client) PatchRoomWithBody(ctx context.Context, id RoomID, params *PatchRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchRoomRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchRoom Update a room (PATCH)
+//
+// Requires the permission `rooms:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /rooms/{id} (the `PatchRoom` operationId).
+func (c *Client) PatchRoom(ctx context.Context, id RoomID, params *PatchRoomParams, body PatchRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchRoomRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateRoomWithBody Update a room
+//
+// Requires the permission `rooms:write`.
+//
+// Updates the members that you send and returns the room. Omitted members do not change. A room that is no
+// longer active keeps existing appointments and classes, and gets no new ones.
+//
+// If `capacity` would remove a unit that is used now or later, the request fails with `ROOM_BUSY`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
+func (c *Client) UpdateRoomWithBody(ctx context.Context, id RoomID, params *UpdateRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateRoomRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateRoom Update a room
+//
+// Requires the permission `rooms:write`.
+//
+// Updates the members that you send and returns the room. Omitted members do not change. A room that is no
+// longer active keeps existing appointments and classes, and gets no new ones.
+//
+// If `capacity` would remove a unit that is used now or later, the request fails with `ROOM_BUSY`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
+func (c *Client) UpdateRoom(ctx context.Context, id RoomID, params *UpdateRoomParams, body UpdateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateRoomRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FindSlots Find free slots
+//
+// Requires the permission `appointments:read`.
+//
+// Returns the starts at which an appointment can be booked, by day, for 1 to 31 days. `appointmentTypeId`,
+// `from` and `to` are required.
+//
+// A slot can be taken before you book it. To keep it while the customer pays, send `POST
+// /appointment-holds`.
+//
+// Corresponds with GET /slots (the `FindSlots` operationId).
+func (c *Client) FindSlots(ctx context.Context, params *FindSlotsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFindSlotsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListStaff List staff
+//
+// Requires the permission `staff:read`.
+//
+// Returns a page of the people who give appointments and teach classes. You can filter them by `active` and
+// by an appointment type that they offer.
+//
+// Corresponds with GET /staff (the `ListStaff` operationId).
+func (c *Client) ListStaff(ctx context.Context, params *ListStaffParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListStaffRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateStaffMemberWithBody Create a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Creates a staff member and returns it. `name` is required. The person has no working hours yet; set them
+// with `PUT /staff/{id}/hours`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /staff (the `CreateStaffMember` operationId).
+func (c *Client) CreateStaffMemberWithBody(ctx context.Context, params *CreateStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateStaffMemberRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateStaffMember Create a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Creates a staff member and returns it. `name` is required. The person has no working hours yet; set them
+// with `PUT /staff/{id}/hours`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /staff (the `CreateStaffMember` operationId).
+func (c *Client) CreateStaffMember(ctx context.Context, params *CreateStaffMemberParams, body CreateStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateStaffMemberRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetStaffMember Get a staff member
+//
+// Requires the permission `staff:read`.
+//
+// Returns one staff member.
+//
+// Corresponds with GET /staff/{id} (the `GetStaffMember` operationId).
+func (c *Client) GetStaffMember(ctx context.Context, id StaffID, params *GetStaffMemberParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetStaffMemberRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchStaffMemberWithBody Update a staff member (PATCH)
+//
+// Requires the permission `staff:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /staff/{id} (the `PatchStaffMember` operationId).
+func (c *Client) PatchStaffMemberWithBody(ctx context.Context, id StaffID, params *PatchStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchStaffMemberRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchStaffMember Update a staff member (PATCH)
+//
+// Requires the permission `staff:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /staff/{id} (the `PatchStaffMember` operationId).
+func (c *Client) PatchStaffMember(ctx context.Context, id StaffID, params *PatchStaffMemberParams, body PatchStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchStaffMemberRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateStaffMemberWithBody Update a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Updates the members that you send and returns the staff member. Omitted members do not change. A person
+// who is no longer active keeps existing appointments and classes, and gets no new ones.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /staff/{id} (the `UpdateStaffMember` operationId).
+func (c *Client) UpdateStaffMemberWithBody(ctx context.Context, id StaffID, params *UpdateStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateStaffMemberRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateStaffMember Update a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Updates the members that you send and returns the staff member. Omitted members do not change. A person
+// who is no longer active keeps existing appointments and classes, and gets no new ones.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /staff/{id} (the `UpdateStaffMember` operationId).
+func (c *Client) UpdateStaffMember(ctx context.Context, id StaffID, params *UpdateStaffMemberParams, body UpdateStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateStaffMemberRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetWorkingHours Get the working hours of a staff member
+//
+// Requires the permission `staff:read`.
+//
+// Returns when the person works: shifts that repeat every week, and the days that have other shifts.
+//
+// Corresponds with GET /staff/{id}/hours (the `GetWorkingHours` operationId).
+func (c *Client) GetWorkingHours(ctx context.Context, id StaffID, params *GetWorkingHoursParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetWorkingHoursRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateWorkingHoursWithBody Replace the working hours of a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Replaces the working hours and returns them. `weekly` and `dates` are required, because each list replaces
+// the current one. Existing appointments stay, also those that are now outside the hours.
+//
+// Times are wall times in the `timezone` of the shift. A shift whose `ends` is not after its `starts` ends
+// on the next day. If the clock skips a time, the time moves forward by the gap. If a time occurs twice, the
+// first occurrence counts.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /staff/{id}/hours (the `UpdateWorkingHours` operationId).
+func (c *Client) UpdateWorkingHoursWithBody(ctx context.Context, id StaffID, params *UpdateWorkingHoursParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateWorkingHoursRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateWorkingHours Replace the working hours of a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Replaces the working hours and returns them. `weekly` and `dates` are required, because each list replaces
+// the current one. Existing appointments stay, also those that are now outside the hours.
+//
+// Times are wall times in the `timezone` of the shift. A shift whose `ends` is not after its `starts` ends
+// on the next day. If the clock skips a time, the time moves forward by the gap. If a time occurs twice, the
+// first occurrence counts.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /staff/{id}/hours (the `UpdateWorkingHours` operationId).
+func (c *Client) UpdateWorkingHours(ctx context.Context, id StaffID, params *UpdateWorkingHoursParams, body UpdateWorkingHoursJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateWorkingHoursRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetSubscriptionSettings Get the subscription settings
 //
 // Requires the permission `subscriptions:read`.
@@ -13062,6 +16377,94 @@ func (c *Client) ResetTestData(ctx context.Context, params *ResetTestDataParams,
 	return c.Client.Do(req)
 }
 
+// ListTimeOff List time off
+//
+// Requires the permission `staff:read`.
+//
+// Returns a page of the time off of staff and rooms, ordered by its start.
+//
+// Corresponds with GET /time-off (the `ListTimeOff` operationId).
+func (c *Client) ListTimeOff(ctx context.Context, params *ListTimeOffParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTimeOffRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateTimeOffWithBody Create time off
+//
+// Requires the permission `staff:write`.
+//
+// Takes a staff member or a room off the calendar for at most two years, and returns the time off.
+// `startsAt`, `endsAt` and one of `staffId` and `roomId` are required.
+//
+// If there are appointments or classes at that time, the request fails with `STAFF_BUSY` or `ROOM_BUSY`, and
+// `details` names the first one. With `keepBookings`, they stay, and you move or cancel them.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /time-off (the `CreateTimeOff` operationId).
+func (c *Client) CreateTimeOffWithBody(ctx context.Context, params *CreateTimeOffParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTimeOffRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateTimeOff Create time off
+//
+// Requires the permission `staff:write`.
+//
+// Takes a staff member or a room off the calendar for at most two years, and returns the time off.
+// `startsAt`, `endsAt` and one of `staffId` and `roomId` are required.
+//
+// If there are appointments or classes at that time, the request fails with `STAFF_BUSY` or `ROOM_BUSY`, and
+// `details` names the first one. With `keepBookings`, they stay, and you move or cancel them.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /time-off (the `CreateTimeOff` operationId).
+func (c *Client) CreateTimeOff(ctx context.Context, params *CreateTimeOffParams, body CreateTimeOffJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTimeOffRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteTimeOff Delete time off
+//
+// Requires the permission `staff:write`.
+//
+// Puts the staff member or room back on the calendar.
+//
+// Corresponds with DELETE /time-off/{id} (the `DeleteTimeOff` operationId).
+func (c *Client) DeleteTimeOff(ctx context.Context, id TimeOffID, params *DeleteTimeOffParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteTimeOffRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListTransactions List transactions
 //
 // Requires the permission `transactions:read`.
@@ -13679,6 +17082,988 @@ func (c *Client) ListWebhookMessages(ctx context.Context, params *ListWebhookMes
 		return nil, err
 	}
 	return c.Client.Do(req)
+}
+
+// NewCreateAppointmentHoldRequest calls the generic CreateAppointmentHold builder with application/json body
+func NewCreateAppointmentHoldRequest(server string, params *CreateAppointmentHoldParams, body CreateAppointmentHoldJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateAppointmentHoldRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateAppointmentHoldRequestWithBody constructs an http.Request for the CreateAppointmentHold method, with any body, and a specified content type
+func NewCreateAppointmentHoldRequestWithBody(server string, params *CreateAppointmentHoldParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/appointment-holds")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListAppointmentTypesRequest constructs an http.Request for the ListAppointmentTypes method
+func NewListAppointmentTypesRequest(server string, params *ListAppointmentTypesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/appointment-types")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedSince", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Active != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "active", *params.Active, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.StaffID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "staffId", *params.StaffID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateAppointmentTypeRequest calls the generic CreateAppointmentType builder with application/json body
+func NewCreateAppointmentTypeRequest(server string, params *CreateAppointmentTypeParams, body CreateAppointmentTypeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateAppointmentTypeRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateAppointmentTypeRequestWithBody constructs an http.Request for the CreateAppointmentType method, with any body, and a specified content type
+func NewCreateAppointmentTypeRequestWithBody(server string, params *CreateAppointmentTypeParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/appointment-types")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetAppointmentTypeRequest constructs an http.Request for the GetAppointmentType method
+func NewGetAppointmentTypeRequest(server string, id AppointmentTypeID, params *GetAppointmentTypeParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/appointment-types/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPatchAppointmentTypeRequest calls the generic PatchAppointmentType builder with application/json body
+func NewPatchAppointmentTypeRequest(server string, id AppointmentTypeID, params *PatchAppointmentTypeParams, body PatchAppointmentTypeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPatchAppointmentTypeRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPatchAppointmentTypeRequestWithBody constructs an http.Request for the PatchAppointmentType method, with any body, and a specified content type
+func NewPatchAppointmentTypeRequestWithBody(server string, id AppointmentTypeID, params *PatchAppointmentTypeParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/appointment-types/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUpdateAppointmentTypeRequest calls the generic UpdateAppointmentType builder with application/json body
+func NewUpdateAppointmentTypeRequest(server string, id AppointmentTypeID, params *UpdateAppointmentTypeParams, body UpdateAppointmentTypeJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateAppointmentTypeRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateAppointmentTypeRequestWithBody constructs an http.Request for the UpdateAppointmentType method, with any body, and a specified content type
+func NewUpdateAppointmentTypeRequestWithBody(server string, id AppointmentTypeID, params *UpdateAppointmentTypeParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/appointment-types/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListAppointmentsRequest constructs an http.Request for the ListAppointments method
+func NewListAppointmentsRequest(server string, params *ListAppointmentsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/appointments")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedSince", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CustomerID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "customerId", *params.CustomerID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.StaffID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "staffId", *params.StaffID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.RoomID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "roomId", *params.RoomID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.AppointmentTypeID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "appointmentTypeId", *params.AppointmentTypeID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.StartsFrom != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "startsFrom", *params.StartsFrom, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.StartsBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "startsBefore", *params.StartsBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateAppointmentRequest calls the generic CreateAppointment builder with application/json body
+func NewCreateAppointmentRequest(server string, params *CreateAppointmentParams, body CreateAppointmentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateAppointmentRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateAppointmentRequestWithBody constructs an http.Request for the CreateAppointment method, with any body, and a specified content type
+func NewCreateAppointmentRequestWithBody(server string, params *CreateAppointmentParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/appointments")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetAppointmentRequest constructs an http.Request for the GetAppointment method
+func NewGetAppointmentRequest(server string, id AppointmentID, params *GetAppointmentParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/appointments/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCancelAppointmentRequest calls the generic CancelAppointment builder with application/json body
+func NewCancelAppointmentRequest(server string, id AppointmentID, params *CancelAppointmentParams, body CancelAppointmentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCancelAppointmentRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewCancelAppointmentRequestWithBody constructs an http.Request for the CancelAppointment method, with any body, and a specified content type
+func NewCancelAppointmentRequestWithBody(server string, id AppointmentID, params *CancelAppointmentParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/appointments/%s/cancel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewMoveAppointmentRequest calls the generic MoveAppointment builder with application/json body
+func NewMoveAppointmentRequest(server string, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewMoveAppointmentRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewMoveAppointmentRequestWithBody constructs an http.Request for the MoveAppointment method, with any body, and a specified content type
+func NewMoveAppointmentRequestWithBody(server string, id AppointmentID, params *MoveAppointmentParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/appointments/%s/move", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListAssignmentsRequest constructs an http.Request for the ListAssignments method
+func NewListAssignmentsRequest(server string, params *ListAssignmentsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/assignments")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "startsFrom", params.StartsFrom, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "startsBefore", params.StartsBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.ResourceIds != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "resourceIds", *params.ResourceIds, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
 }
 
 // NewCreateTokenRequest calls the generic CreateToken builder with application/json body
@@ -17118,6 +21503,227 @@ func NewConfirmHoldRequestWithBody(server string, id HoldID, params *ConfirmHold
 	return req, nil
 }
 
+// NewListHolidaysRequest constructs an http.Request for the ListHolidays method
+func NewListHolidaysRequest(server string, params *ListHolidaysParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/holidays")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateHolidayRequest calls the generic CreateHoliday builder with application/json body
+func NewCreateHolidayRequest(server string, params *CreateHolidayParams, body CreateHolidayJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateHolidayRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateHolidayRequestWithBody constructs an http.Request for the CreateHoliday method, with any body, and a specified content type
+func NewCreateHolidayRequestWithBody(server string, params *CreateHolidayParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/holidays")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteHolidayRequest constructs an http.Request for the DeleteHoliday method
+func NewDeleteHolidayRequest(server string, id HolidayID, params *DeleteHolidayParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/holidays/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListMediaRequest constructs an http.Request for the ListMedia method
 func NewListMediaRequest(server string, params *ListMediaParams) (*http.Request, error) {
 	var err error
@@ -20179,6 +24785,1051 @@ func NewGetRequestRequest(server string, id LoggedRequestID, params *GetRequestP
 	return req, nil
 }
 
+// NewListRoomsRequest constructs an http.Request for the ListRooms method
+func NewListRoomsRequest(server string, params *ListRoomsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/rooms")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedSince", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Active != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "active", *params.Active, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateRoomRequest calls the generic CreateRoom builder with application/json body
+func NewCreateRoomRequest(server string, params *CreateRoomParams, body CreateRoomJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateRoomRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateRoomRequestWithBody constructs an http.Request for the CreateRoom method, with any body, and a specified content type
+func NewCreateRoomRequestWithBody(server string, params *CreateRoomParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/rooms")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetRoomRequest constructs an http.Request for the GetRoom method
+func NewGetRoomRequest(server string, id RoomID, params *GetRoomParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/rooms/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPatchRoomRequest calls the generic PatchRoom builder with application/json body
+func NewPatchRoomRequest(server string, id RoomID, params *PatchRoomParams, body PatchRoomJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPatchRoomRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPatchRoomRequestWithBody constructs an http.Request for the PatchRoom method, with any body, and a specified content type
+func NewPatchRoomRequestWithBody(server string, id RoomID, params *PatchRoomParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/rooms/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUpdateRoomRequest calls the generic UpdateRoom builder with application/json body
+func NewUpdateRoomRequest(server string, id RoomID, params *UpdateRoomParams, body UpdateRoomJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateRoomRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateRoomRequestWithBody constructs an http.Request for the UpdateRoom method, with any body, and a specified content type
+func NewUpdateRoomRequestWithBody(server string, id RoomID, params *UpdateRoomParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/rooms/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewFindSlotsRequest constructs an http.Request for the FindSlots method
+func NewFindSlotsRequest(server string, params *FindSlotsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/slots")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "appointmentTypeId", params.AppointmentTypeID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.LengthMinutes != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "lengthMinutes", *params.LengthMinutes, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.StaffID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "staffId", *params.StaffID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.Timezone != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "timezone", *params.Timezone, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Explain != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "explain", *params.Explain, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.WaiveNotice != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "waiveNotice", *params.WaiveNotice, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MovingID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "movingId", *params.MovingID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListStaffRequest constructs an http.Request for the ListStaff method
+func NewListStaffRequest(server string, params *ListStaffParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/staff")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedSince", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Active != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "active", *params.Active, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.AppointmentTypeID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "appointmentTypeId", *params.AppointmentTypeID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateStaffMemberRequest calls the generic CreateStaffMember builder with application/json body
+func NewCreateStaffMemberRequest(server string, params *CreateStaffMemberParams, body CreateStaffMemberJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateStaffMemberRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateStaffMemberRequestWithBody constructs an http.Request for the CreateStaffMember method, with any body, and a specified content type
+func NewCreateStaffMemberRequestWithBody(server string, params *CreateStaffMemberParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/staff")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetStaffMemberRequest constructs an http.Request for the GetStaffMember method
+func NewGetStaffMemberRequest(server string, id StaffID, params *GetStaffMemberParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/staff/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPatchStaffMemberRequest calls the generic PatchStaffMember builder with application/json body
+func NewPatchStaffMemberRequest(server string, id StaffID, params *PatchStaffMemberParams, body PatchStaffMemberJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPatchStaffMemberRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPatchStaffMemberRequestWithBody constructs an http.Request for the PatchStaffMember method, with any body, and a specified content type
+func NewPatchStaffMemberRequestWithBody(server string, id StaffID, params *PatchStaffMemberParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/staff/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUpdateStaffMemberRequest calls the generic UpdateStaffMember builder with application/json body
+func NewUpdateStaffMemberRequest(server string, id StaffID, params *UpdateStaffMemberParams, body UpdateStaffMemberJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateStaffMemberRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateStaffMemberRequestWithBody constructs an http.Request for the UpdateStaffMember method, with any body, and a specified content type
+func NewUpdateStaffMemberRequestWithBody(server string, id StaffID, params *UpdateStaffMemberParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/staff/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetWorkingHoursRequest constructs an http.Request for the GetWorkingHours method
+func NewGetWorkingHoursRequest(server string, id StaffID, params *GetWorkingHoursParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/staff/%s/hours", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUpdateWorkingHoursRequest calls the generic UpdateWorkingHours builder with application/json body
+func NewUpdateWorkingHoursRequest(server string, id StaffID, params *UpdateWorkingHoursParams, body UpdateWorkingHoursJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateWorkingHoursRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateWorkingHoursRequestWithBody constructs an http.Request for the UpdateWorkingHours method, with any body, and a specified content type
+func NewUpdateWorkingHoursRequestWithBody(server string, id StaffID, params *UpdateWorkingHoursParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/staff/%s/hours", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewGetSubscriptionSettingsRequest constructs an http.Request for the GetSubscriptionSettings method
 func NewGetSubscriptionSettingsRequest(server string, params *GetSubscriptionSettingsParams) (*http.Request, error) {
 	var err error
@@ -21807,6 +27458,251 @@ func NewResetTestDataRequest(server string, params *ResetTestDataParams) (*http.
 	return req, nil
 }
 
+// NewListTimeOffRequest constructs an http.Request for the ListTimeOff method
+func NewListTimeOffRequest(server string, params *ListTimeOffParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/time-off")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.StaffID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "staffId", *params.StaffID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.RoomID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "roomId", *params.RoomID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.StartsFrom != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "startsFrom", *params.StartsFrom, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.StartsBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "startsBefore", *params.StartsBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateTimeOffRequest calls the generic CreateTimeOff builder with application/json body
+func NewCreateTimeOffRequest(server string, params *CreateTimeOffParams, body CreateTimeOffJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateTimeOffRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateTimeOffRequestWithBody constructs an http.Request for the CreateTimeOff method, with any body, and a specified content type
+func NewCreateTimeOffRequestWithBody(server string, params *CreateTimeOffParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/time-off")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteTimeOffRequest constructs an http.Request for the DeleteTimeOff method
+func NewDeleteTimeOffRequest(server string, id TimeOffID, params *DeleteTimeOffParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/time-off/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListTransactionsRequest constructs an http.Request for the ListTransactions method
 func NewListTransactionsRequest(server string, params *ListTransactionsParams) (*http.Request, error) {
 	var err error
@@ -23402,6 +29298,265 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// CreateAppointmentHoldWithBodyWithResponse Hold a slot
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
+	// release it with `DELETE /holds/{id}`; both require `holds:write`. If the hold expires, the slot is free
+	// again.
+	//
+	// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+	// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
+	CreateAppointmentHoldWithBodyWithResponse(ctx context.Context, params *CreateAppointmentHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAppointmentHoldResponse, error)
+
+	// CreateAppointmentHoldWithResponse Hold a slot
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
+	// release it with `DELETE /holds/{id}`; both require `holds:write`. If the hold expires, the slot is free
+	// again.
+	//
+	// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+	// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
+	CreateAppointmentHoldWithResponse(ctx context.Context, params *CreateAppointmentHoldParams, body CreateAppointmentHoldJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAppointmentHoldResponse, error)
+
+	// ListAppointmentTypesWithResponse List appointment types
+	//
+	// Requires the permission `appointment-types:read`.
+	//
+	// Returns a page of the appointments that the company offers. You can filter them by `active` and by staff
+	// member.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /appointment-types (the `ListAppointmentTypes` operationId).
+	ListAppointmentTypesWithResponse(ctx context.Context, params *ListAppointmentTypesParams, reqEditors ...RequestEditorFn) (*ListAppointmentTypesResponse, error)
+
+	// CreateAppointmentTypeWithBodyWithResponse Create an appointment type
+	//
+	// Requires the permission `appointment-types:write`.
+	//
+	// Creates an appointment type and returns it. `title` and `lengths` are required. Without `pricingOptions`,
+	// appointments are free.
+	//
+	// The type has an event, `eventId`, whose dates are the appointments. `/events` lists it from its first
+	// appointment on. Change the type, not the event: changes of the event are refused with `APPOINTMENT_EVENT`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /appointment-types (the `CreateAppointmentType` operationId).
+	CreateAppointmentTypeWithBodyWithResponse(ctx context.Context, params *CreateAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAppointmentTypeResponse, error)
+
+	// CreateAppointmentTypeWithResponse Create an appointment type
+	//
+	// Requires the permission `appointment-types:write`.
+	//
+	// Creates an appointment type and returns it. `title` and `lengths` are required. Without `pricingOptions`,
+	// appointments are free.
+	//
+	// The type has an event, `eventId`, whose dates are the appointments. `/events` lists it from its first
+	// appointment on. Change the type, not the event: changes of the event are refused with `APPOINTMENT_EVENT`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /appointment-types (the `CreateAppointmentType` operationId).
+	CreateAppointmentTypeWithResponse(ctx context.Context, params *CreateAppointmentTypeParams, body CreateAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAppointmentTypeResponse, error)
+
+	// GetAppointmentTypeWithResponse Get an appointment type
+	//
+	// Requires the permission `appointment-types:read`.
+	//
+	// Returns one appointment type.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /appointment-types/{id} (the `GetAppointmentType` operationId).
+	GetAppointmentTypeWithResponse(ctx context.Context, id AppointmentTypeID, params *GetAppointmentTypeParams, reqEditors ...RequestEditorFn) (*GetAppointmentTypeResponse, error)
+
+	// PatchAppointmentTypeWithBodyWithResponse Update an appointment type (PATCH)
+	//
+	// Requires the permission `appointment-types:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /appointment-types/{id} (the `PatchAppointmentType` operationId).
+	PatchAppointmentTypeWithBodyWithResponse(ctx context.Context, id AppointmentTypeID, params *PatchAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchAppointmentTypeResponse, error)
+
+	// PatchAppointmentTypeWithResponse Update an appointment type (PATCH)
+	//
+	// Requires the permission `appointment-types:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /appointment-types/{id} (the `PatchAppointmentType` operationId).
+	PatchAppointmentTypeWithResponse(ctx context.Context, id AppointmentTypeID, params *PatchAppointmentTypeParams, body PatchAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchAppointmentTypeResponse, error)
+
+	// UpdateAppointmentTypeWithBodyWithResponse Update an appointment type
+	//
+	// Requires the permission `appointment-types:write`.
+	//
+	// Updates the members that you send and returns the appointment type. Omitted members and pricing options do
+	// not change. `lengths`, `staffIds` and `rooms` are replaced as a whole. Existing appointments keep their
+	// time, length, buffers, staff member, rooms and price.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /appointment-types/{id} (the `UpdateAppointmentType` operationId).
+	UpdateAppointmentTypeWithBodyWithResponse(ctx context.Context, id AppointmentTypeID, params *UpdateAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAppointmentTypeResponse, error)
+
+	// UpdateAppointmentTypeWithResponse Update an appointment type
+	//
+	// Requires the permission `appointment-types:write`.
+	//
+	// Updates the members that you send and returns the appointment type. Omitted members and pricing options do
+	// not change. `lengths`, `staffIds` and `rooms` are replaced as a whole. Existing appointments keep their
+	// time, length, buffers, staff member, rooms and price.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /appointment-types/{id} (the `UpdateAppointmentType` operationId).
+	UpdateAppointmentTypeWithResponse(ctx context.Context, id AppointmentTypeID, params *UpdateAppointmentTypeParams, body UpdateAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAppointmentTypeResponse, error)
+
+	// ListAppointmentsWithResponse List appointments
+	//
+	// Requires the permission `appointments:read`.
+	//
+	// Returns a page of appointments. Without `status`, held slots are left out. `total` is at most 10000.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /appointments (the `ListAppointments` operationId).
+	ListAppointmentsWithResponse(ctx context.Context, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*ListAppointmentsResponse, error)
+
+	// CreateAppointmentWithBodyWithResponse Book an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
+	// `localStart` are required. If the length has several prices, `pricingOptionId` is too.
+	//
+	// Without `staffId`, the platform chooses among the people who are free: the one with the fewest minutes
+	// booked in the calendar week of the start, then the fewest on its day.
+	//
+	// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+	// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /appointments (the `CreateAppointment` operationId).
+	CreateAppointmentWithBodyWithResponse(ctx context.Context, params *CreateAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAppointmentResponse, error)
+
+	// CreateAppointmentWithResponse Book an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
+	// `localStart` are required. If the length has several prices, `pricingOptionId` is too.
+	//
+	// Without `staffId`, the platform chooses among the people who are free: the one with the fewest minutes
+	// booked in the calendar week of the start, then the fewest on its day.
+	//
+	// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+	// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /appointments (the `CreateAppointment` operationId).
+	CreateAppointmentWithResponse(ctx context.Context, params *CreateAppointmentParams, body CreateAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAppointmentResponse, error)
+
+	// GetAppointmentWithResponse Get an appointment
+	//
+	// Requires the permission `appointments:read`.
+	//
+	// Returns one appointment, also one that is held.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /appointments/{id} (the `GetAppointment` operationId).
+	GetAppointmentWithResponse(ctx context.Context, id AppointmentID, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*GetAppointmentResponse, error)
+
+	// CancelAppointmentWithBodyWithResponse Cancel an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Cancels an appointment and returns it. The slot is free again, unless a customer on its waitlist takes it.
+	// A late cancellation keeps the payment, unless `waivePolicy` is true. A repeated cancellation fails with
+	// `ALREADY_CANCELLED`. A held slot fails with `HOLD_NOT_CONFIRMED`; release it with `DELETE /holds/{id}`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /appointments/{id}/cancel (the `CancelAppointment` operationId).
+	CancelAppointmentWithBodyWithResponse(ctx context.Context, id AppointmentID, params *CancelAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelAppointmentResponse, error)
+
+	// CancelAppointmentWithResponse Cancel an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Cancels an appointment and returns it. The slot is free again, unless a customer on its waitlist takes it.
+	// A late cancellation keeps the payment, unless `waivePolicy` is true. A repeated cancellation fails with
+	// `ALREADY_CANCELLED`. A held slot fails with `HOLD_NOT_CONFIRMED`; release it with `DELETE /holds/{id}`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /appointments/{id}/cancel (the `CancelAppointment` operationId).
+	CancelAppointmentWithResponse(ctx context.Context, id AppointmentID, params *CancelAppointmentParams, body CancelAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelAppointmentResponse, error)
+
+	// MoveAppointmentWithBodyWithResponse Move an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Changes the start, the length or the staff member in one step, and returns the appointment. Omitted
+	// members do not change. The price stays, and the cancellation policy does not apply. The appointment keeps
+	// its id, and gets another `eventDateId`. Moving an appointment to its present slot changes nothing.
+	//
+	// If the new slot is not free, the request fails with `SLOT_UNAVAILABLE`, and the appointment keeps the old
+	// one. A cancelled appointment fails with `ALREADY_CANCELLED`, one that has started with `EVENT_PAST`, and a
+	// held one with `HOLD_NOT_CONFIRMED`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
+	MoveAppointmentWithBodyWithResponse(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MoveAppointmentResponse, error)
+
+	// MoveAppointmentWithResponse Move an appointment
+	//
+	// Requires the permission `appointments:write`.
+	//
+	// Changes the start, the length or the staff member in one step, and returns the appointment. Omitted
+	// members do not change. The price stays, and the cancellation policy does not apply. The appointment keeps
+	// its id, and gets another `eventDateId`. Moving an appointment to its present slot changes nothing.
+	//
+	// If the new slot is not free, the request fails with `SLOT_UNAVAILABLE`, and the appointment keeps the old
+	// one. A cancelled appointment fails with `ALREADY_CANCELLED`, one that has started with `EVENT_PAST`, and a
+	// held one with `HOLD_NOT_CONFIRMED`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
+	MoveAppointmentWithResponse(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveAppointmentResponse, error)
+
+	// ListAssignmentsWithResponse List assignments of staff and rooms
+	//
+	// Requires the permission `appointments:read`.
+	//
+	// Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
+	// ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /assignments (the `ListAssignments` operationId).
+	ListAssignmentsWithResponse(ctx context.Context, params *ListAssignmentsParams, reqEditors ...RequestEditorFn) (*ListAssignmentsResponse, error)
+
 	// CreateTokenWithBodyWithResponse Create a token
 	//
 	// Exchanges an API key and its secret for a token.
@@ -24288,6 +30443,52 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /holds/{id}/confirm (the `ConfirmHold` operationId).
 	ConfirmHoldWithResponse(ctx context.Context, id HoldID, params *ConfirmHoldParams, body ConfirmHoldJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmHoldResponse, error)
 
+	// ListHolidaysWithResponse List holidays
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns a page of the holidays, ordered by their day.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /holidays (the `ListHolidays` operationId).
+	ListHolidaysWithResponse(ctx context.Context, params *ListHolidaysParams, reqEditors ...RequestEditorFn) (*ListHolidaysResponse, error)
+
+	// CreateHolidayWithBodyWithResponse Create a holiday
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
+	// required. Existing appointments stay.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /holidays (the `CreateHoliday` operationId).
+	CreateHolidayWithBodyWithResponse(ctx context.Context, params *CreateHolidayParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateHolidayResponse, error)
+
+	// CreateHolidayWithResponse Create a holiday
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
+	// required. Existing appointments stay.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /holidays (the `CreateHoliday` operationId).
+	CreateHolidayWithResponse(ctx context.Context, params *CreateHolidayParams, body CreateHolidayJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateHolidayResponse, error)
+
+	// DeleteHolidayWithResponse Delete a holiday
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Deletes a holiday.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /holidays/{id} (the `DeleteHoliday` operationId).
+	DeleteHolidayWithResponse(ctx context.Context, id HolidayID, params *DeleteHolidayParams, reqEditors ...RequestEditorFn) (*DeleteHolidayResponse, error)
+
 	// ListMediaWithResponse List media
 	//
 	// Requires the permission `media:read`.
@@ -25008,6 +31209,245 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /requests/{id} (the `GetRequest` operationId).
 	GetRequestWithResponse(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*GetRequestResponse, error)
 
+	// ListRoomsWithResponse List rooms
+	//
+	// Requires the permission `rooms:read`.
+	//
+	// Returns a page of the rooms and the equipment. You can filter them by `active`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /rooms (the `ListRooms` operationId).
+	ListRoomsWithResponse(ctx context.Context, params *ListRoomsParams, reqEditors ...RequestEditorFn) (*ListRoomsResponse, error)
+
+	// CreateRoomWithBodyWithResponse Create a room
+	//
+	// Requires the permission `rooms:write`.
+	//
+	// Creates a room or a kind of equipment and returns it. `name` is required. `capacity` is the number of
+	// units. An appointment or a class uses one unit for its whole time.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /rooms (the `CreateRoom` operationId).
+	CreateRoomWithBodyWithResponse(ctx context.Context, params *CreateRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRoomResponse, error)
+
+	// CreateRoomWithResponse Create a room
+	//
+	// Requires the permission `rooms:write`.
+	//
+	// Creates a room or a kind of equipment and returns it. `name` is required. `capacity` is the number of
+	// units. An appointment or a class uses one unit for its whole time.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /rooms (the `CreateRoom` operationId).
+	CreateRoomWithResponse(ctx context.Context, params *CreateRoomParams, body CreateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRoomResponse, error)
+
+	// GetRoomWithResponse Get a room
+	//
+	// Requires the permission `rooms:read`.
+	//
+	// Returns one room.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /rooms/{id} (the `GetRoom` operationId).
+	GetRoomWithResponse(ctx context.Context, id RoomID, params *GetRoomParams, reqEditors ...RequestEditorFn) (*GetRoomResponse, error)
+
+	// PatchRoomWithBodyWithResponse Update a room (PATCH)
+	//
+	// Requires the permission `rooms:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /rooms/{id} (the `PatchRoom` operationId).
+	PatchRoomWithBodyWithResponse(ctx context.Context, id RoomID, params *PatchRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchRoomResponse, error)
+
+	// PatchRoomWithResponse Update a room (PATCH)
+	//
+	// Requires the permission `rooms:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /rooms/{id} (the `PatchRoom` operationId).
+	PatchRoomWithResponse(ctx context.Context, id RoomID, params *PatchRoomParams, body PatchRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchRoomResponse, error)
+
+	// UpdateRoomWithBodyWithResponse Update a room
+	//
+	// Requires the permission `rooms:write`.
+	//
+	// Updates the members that you send and returns the room. Omitted members do not change. A room that is no
+	// longer active keeps existing appointments and classes, and gets no new ones.
+	//
+	// If `capacity` would remove a unit that is used now or later, the request fails with `ROOM_BUSY`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
+	UpdateRoomWithBodyWithResponse(ctx context.Context, id RoomID, params *UpdateRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateRoomResponse, error)
+
+	// UpdateRoomWithResponse Update a room
+	//
+	// Requires the permission `rooms:write`.
+	//
+	// Updates the members that you send and returns the room. Omitted members do not change. A room that is no
+	// longer active keeps existing appointments and classes, and gets no new ones.
+	//
+	// If `capacity` would remove a unit that is used now or later, the request fails with `ROOM_BUSY`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
+	UpdateRoomWithResponse(ctx context.Context, id RoomID, params *UpdateRoomParams, body UpdateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRoomResponse, error)
+
+	// FindSlotsWithResponse Find free slots
+	//
+	// Requires the permission `appointments:read`.
+	//
+	// Returns the starts at which an appointment can be booked, by day, for 1 to 31 days. `appointmentTypeId`,
+	// `from` and `to` are required.
+	//
+	// A slot can be taken before you book it. To keep it while the customer pays, send `POST
+	// /appointment-holds`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /slots (the `FindSlots` operationId).
+	FindSlotsWithResponse(ctx context.Context, params *FindSlotsParams, reqEditors ...RequestEditorFn) (*FindSlotsResponse, error)
+
+	// ListStaffWithResponse List staff
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns a page of the people who give appointments and teach classes. You can filter them by `active` and
+	// by an appointment type that they offer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /staff (the `ListStaff` operationId).
+	ListStaffWithResponse(ctx context.Context, params *ListStaffParams, reqEditors ...RequestEditorFn) (*ListStaffResponse, error)
+
+	// CreateStaffMemberWithBodyWithResponse Create a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Creates a staff member and returns it. `name` is required. The person has no working hours yet; set them
+	// with `PUT /staff/{id}/hours`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /staff (the `CreateStaffMember` operationId).
+	CreateStaffMemberWithBodyWithResponse(ctx context.Context, params *CreateStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateStaffMemberResponse, error)
+
+	// CreateStaffMemberWithResponse Create a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Creates a staff member and returns it. `name` is required. The person has no working hours yet; set them
+	// with `PUT /staff/{id}/hours`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /staff (the `CreateStaffMember` operationId).
+	CreateStaffMemberWithResponse(ctx context.Context, params *CreateStaffMemberParams, body CreateStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateStaffMemberResponse, error)
+
+	// GetStaffMemberWithResponse Get a staff member
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns one staff member.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /staff/{id} (the `GetStaffMember` operationId).
+	GetStaffMemberWithResponse(ctx context.Context, id StaffID, params *GetStaffMemberParams, reqEditors ...RequestEditorFn) (*GetStaffMemberResponse, error)
+
+	// PatchStaffMemberWithBodyWithResponse Update a staff member (PATCH)
+	//
+	// Requires the permission `staff:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /staff/{id} (the `PatchStaffMember` operationId).
+	PatchStaffMemberWithBodyWithResponse(ctx context.Context, id StaffID, params *PatchStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchStaffMemberResponse, error)
+
+	// PatchStaffMemberWithResponse Update a staff member (PATCH)
+	//
+	// Requires the permission `staff:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /staff/{id} (the `PatchStaffMember` operationId).
+	PatchStaffMemberWithResponse(ctx context.Context, id StaffID, params *PatchStaffMemberParams, body PatchStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchStaffMemberResponse, error)
+
+	// UpdateStaffMemberWithBodyWithResponse Update a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Updates the members that you send and returns the staff member. Omitted members do not change. A person
+	// who is no longer active keeps existing appointments and classes, and gets no new ones.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /staff/{id} (the `UpdateStaffMember` operationId).
+	UpdateStaffMemberWithBodyWithResponse(ctx context.Context, id StaffID, params *UpdateStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateStaffMemberResponse, error)
+
+	// UpdateStaffMemberWithResponse Update a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Updates the members that you send and returns the staff member. Omitted members do not change. A person
+	// who is no longer active keeps existing appointments and classes, and gets no new ones.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /staff/{id} (the `UpdateStaffMember` operationId).
+	UpdateStaffMemberWithResponse(ctx context.Context, id StaffID, params *UpdateStaffMemberParams, body UpdateStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateStaffMemberResponse, error)
+
+	// GetWorkingHoursWithResponse Get the working hours of a staff member
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns when the person works: shifts that repeat every week, and the days that have other shifts.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /staff/{id}/hours (the `GetWorkingHours` operationId).
+	GetWorkingHoursWithResponse(ctx context.Context, id StaffID, params *GetWorkingHoursParams, reqEditors ...RequestEditorFn) (*GetWorkingHoursResponse, error)
+
+	// UpdateWorkingHoursWithBodyWithResponse Replace the working hours of a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Replaces the working hours and returns them. `weekly` and `dates` are required, because each list replaces
+	// the current one. Existing appointments stay, also those that are now outside the hours.
+	//
+	// Times are wall times in the `timezone` of the shift. A shift whose `ends` is not after its `starts` ends
+	// on the next day. If the clock skips a time, the time moves forward by the gap. If a time occurs twice, the
+	// first occurrence counts.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /staff/{id}/hours (the `UpdateWorkingHours` operationId).
+	UpdateWorkingHoursWithBodyWithResponse(ctx context.Context, id StaffID, params *UpdateWorkingHoursParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateWorkingHoursResponse, error)
+
+	// UpdateWorkingHoursWithResponse Replace the working hours of a staff member
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Replaces the working hours and returns them. `weekly` and `dates` are required, because each list replaces
+	// the current one. Existing appointments stay, also those that are now outside the hours.
+	//
+	// Times are wall times in the `timezone` of the shift. A shift whose `ends` is not after its `starts` ends
+	// on the next day. If the clock skips a time, the time moves forward by the gap. If a time occurs twice, the
+	// first occurrence counts.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /staff/{id}/hours (the `UpdateWorkingHours` operationId).
+	UpdateWorkingHoursWithResponse(ctx context.Context, id StaffID, params *UpdateWorkingHoursParams, body UpdateWorkingHoursJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateWorkingHoursResponse, error)
+
 	// GetSubscriptionSettingsWithResponse Get the subscription settings
 	//
 	// Requires the permission `subscriptions:read`.
@@ -25477,6 +31917,58 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
 	ResetTestDataWithResponse(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*ResetTestDataResponse, error)
 
+	// ListTimeOffWithResponse List time off
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns a page of the time off of staff and rooms, ordered by its start.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /time-off (the `ListTimeOff` operationId).
+	ListTimeOffWithResponse(ctx context.Context, params *ListTimeOffParams, reqEditors ...RequestEditorFn) (*ListTimeOffResponse, error)
+
+	// CreateTimeOffWithBodyWithResponse Create time off
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Takes a staff member or a room off the calendar for at most two years, and returns the time off.
+	// `startsAt`, `endsAt` and one of `staffId` and `roomId` are required.
+	//
+	// If there are appointments or classes at that time, the request fails with `STAFF_BUSY` or `ROOM_BUSY`, and
+	// `details` names the first one. With `keepBookings`, they stay, and you move or cancel them.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /time-off (the `CreateTimeOff` operationId).
+	CreateTimeOffWithBodyWithResponse(ctx context.Context, params *CreateTimeOffParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTimeOffResponse, error)
+
+	// CreateTimeOffWithResponse Create time off
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Takes a staff member or a room off the calendar for at most two years, and returns the time off.
+	// `startsAt`, `endsAt` and one of `staffId` and `roomId` are required.
+	//
+	// If there are appointments or classes at that time, the request fails with `STAFF_BUSY` or `ROOM_BUSY`, and
+	// `details` names the first one. With `keepBookings`, they stay, and you move or cancel them.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /time-off (the `CreateTimeOff` operationId).
+	CreateTimeOffWithResponse(ctx context.Context, params *CreateTimeOffParams, body CreateTimeOffJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTimeOffResponse, error)
+
+	// DeleteTimeOffWithResponse Delete time off
+	//
+	// Requires the permission `staff:write`.
+	//
+	// Puts the staff member or room back on the calendar.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /time-off/{id} (the `DeleteTimeOff` operationId).
+	DeleteTimeOffWithResponse(ctx context.Context, id TimeOffID, params *DeleteTimeOffParams, reqEditors ...RequestEditorFn) (*DeleteTimeOffResponse, error)
+
 	// ListTransactionsWithResponse List transactions
 	//
 	// Requires the permission `transactions:read`.
@@ -25831,6 +32323,498 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /webhook-messages (the `ListWebhookMessages` operationId).
 	ListWebhookMessagesWithResponse(ctx context.Context, params *ListWebhookMessagesParams, reqEditors ...RequestEditorFn) (*ListWebhookMessagesResponse, error)
+}
+
+type CreateAppointmentHoldResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *AppointmentHold
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateAppointmentHoldResponse) GetJSON201() *AppointmentHold {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateAppointmentHoldResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateAppointmentHoldResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateAppointmentHoldResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateAppointmentHoldResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAppointmentTypesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppointmentTypesPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAppointmentTypesResponse) GetJSON200() *AppointmentTypesPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAppointmentTypesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAppointmentTypesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAppointmentTypesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAppointmentTypesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateAppointmentTypeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *AppointmentType
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateAppointmentTypeResponse) GetJSON201() *AppointmentType {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateAppointmentTypeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateAppointmentTypeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateAppointmentTypeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateAppointmentTypeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAppointmentTypeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppointmentType
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAppointmentTypeResponse) GetJSON200() *AppointmentType {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAppointmentTypeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAppointmentTypeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAppointmentTypeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAppointmentTypeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PatchAppointmentTypeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppointmentType
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PatchAppointmentTypeResponse) GetJSON200() *AppointmentType {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PatchAppointmentTypeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PatchAppointmentTypeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PatchAppointmentTypeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PatchAppointmentTypeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateAppointmentTypeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppointmentType
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateAppointmentTypeResponse) GetJSON200() *AppointmentType {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateAppointmentTypeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateAppointmentTypeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateAppointmentTypeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateAppointmentTypeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAppointmentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AppointmentsPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAppointmentsResponse) GetJSON200() *AppointmentsPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAppointmentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAppointmentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAppointmentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAppointmentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateAppointmentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Appointment
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateAppointmentResponse) GetJSON201() *Appointment {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateAppointmentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateAppointmentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateAppointmentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateAppointmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAppointmentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Appointment
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAppointmentResponse) GetJSON200() *Appointment {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAppointmentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAppointmentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAppointmentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAppointmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelAppointmentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Appointment
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CancelAppointmentResponse) GetJSON200() *Appointment {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelAppointmentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelAppointmentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelAppointmentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelAppointmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type MoveAppointmentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Appointment
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r MoveAppointmentResponse) GetJSON200() *Appointment {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r MoveAppointmentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r MoveAppointmentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r MoveAppointmentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r MoveAppointmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAssignmentsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Assignments
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAssignmentsResponse) GetJSON200() *Assignments {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAssignmentsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAssignmentsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAssignmentsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAssignmentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
 }
 
 type CreateTokenResponse struct {
@@ -27678,6 +34662,129 @@ func (r ConfirmHoldResponse) ContentType() string {
 	return ""
 }
 
+type ListHolidaysResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *HolidaysPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListHolidaysResponse) GetJSON200() *HolidaysPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListHolidaysResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListHolidaysResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListHolidaysResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListHolidaysResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateHolidayResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Holiday
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateHolidayResponse) GetJSON201() *Holiday {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateHolidayResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateHolidayResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateHolidayResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateHolidayResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteHolidayResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deleted
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteHolidayResponse) GetJSON200() *Deleted {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteHolidayResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteHolidayResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteHolidayResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteHolidayResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListMediaResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -29318,6 +36425,539 @@ func (r GetRequestResponse) ContentType() string {
 	return ""
 }
 
+type ListRoomsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RoomsPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRoomsResponse) GetJSON200() *RoomsPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRoomsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRoomsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRoomsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRoomsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateRoomResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Room
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateRoomResponse) GetJSON201() *Room {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateRoomResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateRoomResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateRoomResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateRoomResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetRoomResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Room
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetRoomResponse) GetJSON200() *Room {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetRoomResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRoomResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRoomResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetRoomResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PatchRoomResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Room
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PatchRoomResponse) GetJSON200() *Room {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PatchRoomResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PatchRoomResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PatchRoomResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PatchRoomResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateRoomResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Room
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateRoomResponse) GetJSON200() *Room {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateRoomResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateRoomResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateRoomResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateRoomResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type FindSlotsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Slots
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r FindSlotsResponse) GetJSON200() *Slots {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r FindSlotsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FindSlotsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FindSlotsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FindSlotsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListStaffResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StaffPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListStaffResponse) GetJSON200() *StaffPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListStaffResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListStaffResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListStaffResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListStaffResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateStaffMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *StaffMember
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateStaffMemberResponse) GetJSON201() *StaffMember {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateStaffMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateStaffMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateStaffMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateStaffMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetStaffMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StaffMember
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetStaffMemberResponse) GetJSON200() *StaffMember {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetStaffMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetStaffMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetStaffMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetStaffMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PatchStaffMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StaffMember
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PatchStaffMemberResponse) GetJSON200() *StaffMember {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PatchStaffMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PatchStaffMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PatchStaffMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PatchStaffMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateStaffMemberResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StaffMember
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateStaffMemberResponse) GetJSON200() *StaffMember {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateStaffMemberResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateStaffMemberResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateStaffMemberResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateStaffMemberResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetWorkingHoursResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WorkingHours
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetWorkingHoursResponse) GetJSON200() *WorkingHours {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetWorkingHoursResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetWorkingHoursResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetWorkingHoursResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetWorkingHoursResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateWorkingHoursResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WorkingHours
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateWorkingHoursResponse) GetJSON200() *WorkingHours {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateWorkingHoursResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateWorkingHoursResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateWorkingHoursResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateWorkingHoursResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type GetSubscriptionSettingsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -30220,6 +37860,129 @@ func (r ResetTestDataResponse) ContentType() string {
 	return ""
 }
 
+type ListTimeOffResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TimeOffPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTimeOffResponse) GetJSON200() *TimeOffPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTimeOffResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTimeOffResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTimeOffResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTimeOffResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateTimeOffResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TimeOff
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateTimeOffResponse) GetJSON201() *TimeOff {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateTimeOffResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateTimeOffResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateTimeOffResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateTimeOffResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteTimeOffResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deleted
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteTimeOffResponse) GetJSON200() *Deleted {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteTimeOffResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteTimeOffResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteTimeOffResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteTimeOffResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListTransactionsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -31079,6 +38842,379 @@ func (r ListWebhookMessagesResponse) ContentType() string {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
 	return ""
+}
+
+// CreateAppointmentHoldWithBodyWithResponse Hold a slot
+//
+// Requires the permission `appointments:write`.
+//
+// Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
+// release it with `DELETE /holds/{id}`; both require `holds:write`. If the hold expires, the slot is free
+// again.
+//
+// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
+func (c *ClientWithResponses) CreateAppointmentHoldWithBodyWithResponse(ctx context.Context, params *CreateAppointmentHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAppointmentHoldResponse, error) {
+	rsp, err := c.CreateAppointmentHoldWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAppointmentHoldResponse(rsp)
+}
+
+// CreateAppointmentHoldWithResponse Hold a slot
+//
+// Requires the permission `appointments:write`.
+//
+// Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
+// release it with `DELETE /holds/{id}`; both require `holds:write`. If the hold expires, the slot is free
+// again.
+//
+// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
+func (c *ClientWithResponses) CreateAppointmentHoldWithResponse(ctx context.Context, params *CreateAppointmentHoldParams, body CreateAppointmentHoldJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAppointmentHoldResponse, error) {
+	rsp, err := c.CreateAppointmentHold(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAppointmentHoldResponse(rsp)
+}
+
+// ListAppointmentTypesWithResponse List appointment types
+//
+// Requires the permission `appointment-types:read`.
+//
+// Returns a page of the appointments that the company offers. You can filter them by `active` and by staff
+// member.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /appointment-types (the `ListAppointmentTypes` operationId).
+func (c *ClientWithResponses) ListAppointmentTypesWithResponse(ctx context.Context, params *ListAppointmentTypesParams, reqEditors ...RequestEditorFn) (*ListAppointmentTypesResponse, error) {
+	rsp, err := c.ListAppointmentTypes(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAppointmentTypesResponse(rsp)
+}
+
+// CreateAppointmentTypeWithBodyWithResponse Create an appointment type
+//
+// Requires the permission `appointment-types:write`.
+//
+// Creates an appointment type and returns it. `title` and `lengths` are required. Without `pricingOptions`,
+// appointments are free.
+//
+// The type has an event, `eventId`, whose dates are the appointments. `/events` lists it from its first
+// appointment on. Change the type, not the event: changes of the event are refused with `APPOINTMENT_EVENT`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /appointment-types (the `CreateAppointmentType` operationId).
+func (c *ClientWithResponses) CreateAppointmentTypeWithBodyWithResponse(ctx context.Context, params *CreateAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAppointmentTypeResponse, error) {
+	rsp, err := c.CreateAppointmentTypeWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAppointmentTypeResponse(rsp)
+}
+
+// CreateAppointmentTypeWithResponse Create an appointment type
+//
+// Requires the permission `appointment-types:write`.
+//
+// Creates an appointment type and returns it. `title` and `lengths` are required. Without `pricingOptions`,
+// appointments are free.
+//
+// The type has an event, `eventId`, whose dates are the appointments. `/events` lists it from its first
+// appointment on. Change the type, not the event: changes of the event are refused with `APPOINTMENT_EVENT`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /appointment-types (the `CreateAppointmentType` operationId).
+func (c *ClientWithResponses) CreateAppointmentTypeWithResponse(ctx context.Context, params *CreateAppointmentTypeParams, body CreateAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAppointmentTypeResponse, error) {
+	rsp, err := c.CreateAppointmentType(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAppointmentTypeResponse(rsp)
+}
+
+// GetAppointmentTypeWithResponse Get an appointment type
+//
+// Requires the permission `appointment-types:read`.
+//
+// Returns one appointment type.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /appointment-types/{id} (the `GetAppointmentType` operationId).
+func (c *ClientWithResponses) GetAppointmentTypeWithResponse(ctx context.Context, id AppointmentTypeID, params *GetAppointmentTypeParams, reqEditors ...RequestEditorFn) (*GetAppointmentTypeResponse, error) {
+	rsp, err := c.GetAppointmentType(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAppointmentTypeResponse(rsp)
+}
+
+// PatchAppointmentTypeWithBodyWithResponse Update an appointment type (PATCH)
+//
+// Requires the permission `appointment-types:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /appointment-types/{id} (the `PatchAppointmentType` operationId).
+func (c *ClientWithResponses) PatchAppointmentTypeWithBodyWithResponse(ctx context.Context, id AppointmentTypeID, params *PatchAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchAppointmentTypeResponse, error) {
+	rsp, err := c.PatchAppointmentTypeWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchAppointmentTypeResponse(rsp)
+}
+
+// PatchAppointmentTypeWithResponse Update an appointment type (PATCH)
+//
+// Requires the permission `appointment-types:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /appointment-types/{id} (the `PatchAppointmentType` operationId).
+func (c *ClientWithResponses) PatchAppointmentTypeWithResponse(ctx context.Context, id AppointmentTypeID, params *PatchAppointmentTypeParams, body PatchAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchAppointmentTypeResponse, error) {
+	rsp, err := c.PatchAppointmentType(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchAppointmentTypeResponse(rsp)
+}
+
+// UpdateAppointmentTypeWithBodyWithResponse Update an appointment type
+//
+// Requires the permission `appointment-types:write`.
+//
+// Updates the members that you send and returns the appointment type. Omitted members and pricing options do
+// not change. `lengths`, `staffIds` and `rooms` are replaced as a whole. Existing appointments keep their
+// time, length, buffers, staff member, rooms and price.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /appointment-types/{id} (the `UpdateAppointmentType` operationId).
+func (c *ClientWithResponses) UpdateAppointmentTypeWithBodyWithResponse(ctx context.Context, id AppointmentTypeID, params *UpdateAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAppointmentTypeResponse, error) {
+	rsp, err := c.UpdateAppointmentTypeWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAppointmentTypeResponse(rsp)
+}
+
+// UpdateAppointmentTypeWithResponse Update an appointment type
+//
+// Requires the permission `appointment-types:write`.
+//
+// Updates the members that you send and returns the appointment type. Omitted members and pricing options do
+// not change. `lengths`, `staffIds` and `rooms` are replaced as a whole. Existing appointments keep their
+// time, length, buffers, staff member, rooms and price.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /appointment-types/{id} (the `UpdateAppointmentType` operationId).
+func (c *ClientWithResponses) UpdateAppointmentTypeWithResponse(ctx context.Context, id AppointmentTypeID, params *UpdateAppointmentTypeParams, body UpdateAppointmentTypeJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAppointmentTypeResponse, error) {
+	rsp, err := c.UpdateAppointmentType(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAppointmentTypeResponse(rsp)
+}
+
+// ListAppointmentsWithResponse List appointments
+//
+// Requires the permission `appointments:read`.
+//
+// Returns a page of appointments. Without `status`, held slots are left out. `total` is at most 10000.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /appointments (the `ListAppointments` operationId).
+func (c *ClientWithResponses) ListAppointmentsWithResponse(ctx context.Context, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*ListAppointmentsResponse, error) {
+	rsp, err := c.ListAppointments(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAppointmentsResponse(rsp)
+}
+
+// CreateAppointmentWithBodyWithResponse Book an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
+// `localStart` are required. If the length has several prices, `pricingOptionId` is too.
+//
+// Without `staffId`, the platform chooses among the people who are free: the one with the fewest minutes
+// booked in the calendar week of the start, then the fewest on its day.
+//
+// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /appointments (the `CreateAppointment` operationId).
+func (c *ClientWithResponses) CreateAppointmentWithBodyWithResponse(ctx context.Context, params *CreateAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAppointmentResponse, error) {
+	rsp, err := c.CreateAppointmentWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAppointmentResponse(rsp)
+}
+
+// CreateAppointmentWithResponse Book an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
+// `localStart` are required. If the length has several prices, `pricingOptionId` is too.
+//
+// Without `staffId`, the platform chooses among the people who are free: the one with the fewest minutes
+// booked in the calendar week of the start, then the fewest on its day.
+//
+// If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+// type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /appointments (the `CreateAppointment` operationId).
+func (c *ClientWithResponses) CreateAppointmentWithResponse(ctx context.Context, params *CreateAppointmentParams, body CreateAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAppointmentResponse, error) {
+	rsp, err := c.CreateAppointment(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAppointmentResponse(rsp)
+}
+
+// GetAppointmentWithResponse Get an appointment
+//
+// Requires the permission `appointments:read`.
+//
+// Returns one appointment, also one that is held.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /appointments/{id} (the `GetAppointment` operationId).
+func (c *ClientWithResponses) GetAppointmentWithResponse(ctx context.Context, id AppointmentID, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*GetAppointmentResponse, error) {
+	rsp, err := c.GetAppointment(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAppointmentResponse(rsp)
+}
+
+// CancelAppointmentWithBodyWithResponse Cancel an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Cancels an appointment and returns it. The slot is free again, unless a customer on its waitlist takes it.
+// A late cancellation keeps the payment, unless `waivePolicy` is true. A repeated cancellation fails with
+// `ALREADY_CANCELLED`. A held slot fails with `HOLD_NOT_CONFIRMED`; release it with `DELETE /holds/{id}`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /appointments/{id}/cancel (the `CancelAppointment` operationId).
+func (c *ClientWithResponses) CancelAppointmentWithBodyWithResponse(ctx context.Context, id AppointmentID, params *CancelAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelAppointmentResponse, error) {
+	rsp, err := c.CancelAppointmentWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelAppointmentResponse(rsp)
+}
+
+// CancelAppointmentWithResponse Cancel an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Cancels an appointment and returns it. The slot is free again, unless a customer on its waitlist takes it.
+// A late cancellation keeps the payment, unless `waivePolicy` is true. A repeated cancellation fails with
+// `ALREADY_CANCELLED`. A held slot fails with `HOLD_NOT_CONFIRMED`; release it with `DELETE /holds/{id}`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /appointments/{id}/cancel (the `CancelAppointment` operationId).
+func (c *ClientWithResponses) CancelAppointmentWithResponse(ctx context.Context, id AppointmentID, params *CancelAppointmentParams, body CancelAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelAppointmentResponse, error) {
+	rsp, err := c.CancelAppointment(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelAppointmentResponse(rsp)
+}
+
+// MoveAppointmentWithBodyWithResponse Move an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Changes the start, the length or the staff member in one step, and returns the appointment. Omitted
+// members do not change. The price stays, and the cancellation policy does not apply. The appointment keeps
+// its id, and gets another `eventDateId`. Moving an appointment to its present slot changes nothing.
+//
+// If the new slot is not free, the request fails with `SLOT_UNAVAILABLE`, and the appointment keeps the old
+// one. A cancelled appointment fails with `ALREADY_CANCELLED`, one that has started with `EVENT_PAST`, and a
+// held one with `HOLD_NOT_CONFIRMED`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
+func (c *ClientWithResponses) MoveAppointmentWithBodyWithResponse(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MoveAppointmentResponse, error) {
+	rsp, err := c.MoveAppointmentWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMoveAppointmentResponse(rsp)
+}
+
+// MoveAppointmentWithResponse Move an appointment
+//
+// Requires the permission `appointments:write`.
+//
+// Changes the start, the length or the staff member in one step, and returns the appointment. Omitted
+// members do not change. The price stays, and the cancellation policy does not apply. The appointment keeps
+// its id, and gets another `eventDateId`. Moving an appointment to its present slot changes nothing.
+//
+// If the new slot is not free, the request fails with `SLOT_UNAVAILABLE`, and the appointment keeps the old
+// one. A cancelled appointment fails with `ALREADY_CANCELLED`, one that has started with `EVENT_PAST`, and a
+// held one with `HOLD_NOT_CONFIRMED`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
+func (c *ClientWithResponses) MoveAppointmentWithResponse(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveAppointmentResponse, error) {
+	rsp, err := c.MoveAppointment(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMoveAppointmentResponse(rsp)
+}
+
+// ListAssignmentsWithResponse List assignments of staff and rooms
+//
+// Requires the permission `appointments:read`.
+//
+// Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
+// ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /assignments (the `ListAssignments` operationId).
+func (c *ClientWithResponses) ListAssignmentsWithResponse(ctx context.Context, params *ListAssignmentsParams, reqEditors ...RequestEditorFn) (*ListAssignmentsResponse, error) {
+	rsp, err := c.ListAssignments(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAssignmentsResponse(rsp)
 }
 
 // CreateTokenWithBodyWithResponse Create a token
@@ -32369,6 +40505,76 @@ func (c *ClientWithResponses) ConfirmHoldWithResponse(ctx context.Context, id Ho
 	return ParseConfirmHoldResponse(rsp)
 }
 
+// ListHolidaysWithResponse List holidays
+//
+// Requires the permission `staff:read`.
+//
+// Returns a page of the holidays, ordered by their day.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /holidays (the `ListHolidays` operationId).
+func (c *ClientWithResponses) ListHolidaysWithResponse(ctx context.Context, params *ListHolidaysParams, reqEditors ...RequestEditorFn) (*ListHolidaysResponse, error) {
+	rsp, err := c.ListHolidays(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListHolidaysResponse(rsp)
+}
+
+// CreateHolidayWithBodyWithResponse Create a holiday
+//
+// Requires the permission `staff:write`.
+//
+// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
+// required. Existing appointments stay.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /holidays (the `CreateHoliday` operationId).
+func (c *ClientWithResponses) CreateHolidayWithBodyWithResponse(ctx context.Context, params *CreateHolidayParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateHolidayResponse, error) {
+	rsp, err := c.CreateHolidayWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateHolidayResponse(rsp)
+}
+
+// CreateHolidayWithResponse Create a holiday
+//
+// Requires the permission `staff:write`.
+//
+// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
+// required. Existing appointments stay.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /holidays (the `CreateHoliday` operationId).
+func (c *ClientWithResponses) CreateHolidayWithResponse(ctx context.Context, params *CreateHolidayParams, body CreateHolidayJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateHolidayResponse, error) {
+	rsp, err := c.CreateHoliday(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateHolidayResponse(rsp)
+}
+
+// DeleteHolidayWithResponse Delete a holiday
+//
+// Requires the permission `staff:write`.
+//
+// Deletes a holiday.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /holidays/{id} (the `DeleteHoliday` operationId).
+func (c *ClientWithResponses) DeleteHolidayWithResponse(ctx context.Context, id HolidayID, params *DeleteHolidayParams, reqEditors ...RequestEditorFn) (*DeleteHolidayResponse, error) {
+	rsp, err := c.DeleteHoliday(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteHolidayResponse(rsp)
+}
+
 // ListMediaWithResponse List media
 //
 // Requires the permission `media:read`.
@@ -33443,6 +41649,365 @@ func (c *ClientWithResponses) GetRequestWithResponse(ctx context.Context, id Log
 	return ParseGetRequestResponse(rsp)
 }
 
+// ListRoomsWithResponse List rooms
+//
+// Requires the permission `rooms:read`.
+//
+// Returns a page of the rooms and the equipment. You can filter them by `active`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /rooms (the `ListRooms` operationId).
+func (c *ClientWithResponses) ListRoomsWithResponse(ctx context.Context, params *ListRoomsParams, reqEditors ...RequestEditorFn) (*ListRoomsResponse, error) {
+	rsp, err := c.ListRooms(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRoomsResponse(rsp)
+}
+
+// CreateRoomWithBodyWithResponse Create a room
+//
+// Requires the permission `rooms:write`.
+//
+// Creates a room or a kind of equipment and returns it. `name` is required. `capacity` is the number of
+// units. An appointment or a class uses one unit for its whole time.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /rooms (the `CreateRoom` operationId).
+func (c *ClientWithResponses) CreateRoomWithBodyWithResponse(ctx context.Context, params *CreateRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateRoomResponse, error) {
+	rsp, err := c.CreateRoomWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRoomResponse(rsp)
+}
+
+// CreateRoomWithResponse Create a room
+//
+// Requires the permission `rooms:write`.
+//
+// Creates a room or a kind of equipment and returns it. `name` is required. `capacity` is the number of
+// units. An appointment or a class uses one unit for its whole time.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /rooms (the `CreateRoom` operationId).
+func (c *ClientWithResponses) CreateRoomWithResponse(ctx context.Context, params *CreateRoomParams, body CreateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateRoomResponse, error) {
+	rsp, err := c.CreateRoom(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateRoomResponse(rsp)
+}
+
+// GetRoomWithResponse Get a room
+//
+// Requires the permission `rooms:read`.
+//
+// Returns one room.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /rooms/{id} (the `GetRoom` operationId).
+func (c *ClientWithResponses) GetRoomWithResponse(ctx context.Context, id RoomID, params *GetRoomParams, reqEditors ...RequestEditorFn) (*GetRoomResponse, error) {
+	rsp, err := c.GetRoom(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRoomResponse(rsp)
+}
+
+// PatchRoomWithBodyWithResponse Update a room (PATCH)
+//
+// Requires the permission `rooms:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /rooms/{id} (the `PatchRoom` operationId).
+func (c *ClientWithResponses) PatchRoomWithBodyWithResponse(ctx context.Context, id RoomID, params *PatchRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchRoomResponse, error) {
+	rsp, err := c.PatchRoomWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchRoomResponse(rsp)
+}
+
+// PatchRoomWithResponse Update a room (PATCH)
+//
+// Requires the permission `rooms:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /rooms/{id} (the `PatchRoom` operationId).
+func (c *ClientWithResponses) PatchRoomWithResponse(ctx context.Context, id RoomID, params *PatchRoomParams, body PatchRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchRoomResponse, error) {
+	rsp, err := c.PatchRoom(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchRoomResponse(rsp)
+}
+
+// UpdateRoomWithBodyWithResponse Update a room
+//
+// Requires the permission `rooms:write`.
+//
+// Updates the members that you send and returns the room. Omitted members do not change. A room that is no
+// longer active keeps existing appointments and classes, and gets no new ones.
+//
+// If `capacity` would remove a unit that is used now or later, the request fails with `ROOM_BUSY`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
+func (c *ClientWithResponses) UpdateRoomWithBodyWithResponse(ctx context.Context, id RoomID, params *UpdateRoomParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateRoomResponse, error) {
+	rsp, err := c.UpdateRoomWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateRoomResponse(rsp)
+}
+
+// UpdateRoomWithResponse Update a room
+//
+// Requires the permission `rooms:write`.
+//
+// Updates the members that you send and returns the room. Omitted members do not change. A room that is no
+// longer active keeps existing appointments and classes, and gets no new ones.
+//
+// If `capacity` would remove a unit that is used now or later, the request fails with `ROOM_BUSY`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
+func (c *ClientWithResponses) UpdateRoomWithResponse(ctx context.Context, id RoomID, params *UpdateRoomParams, body UpdateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRoomResponse, error) {
+	rsp, err := c.UpdateRoom(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateRoomResponse(rsp)
+}
+
+// FindSlotsWithResponse Find free slots
+//
+// Requires the permission `appointments:read`.
+//
+// Returns the starts at which an appointment can be booked, by day, for 1 to 31 days. `appointmentTypeId`,
+// `from` and `to` are required.
+//
+// A slot can be taken before you book it. To keep it while the customer pays, send `POST
+// /appointment-holds`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /slots (the `FindSlots` operationId).
+func (c *ClientWithResponses) FindSlotsWithResponse(ctx context.Context, params *FindSlotsParams, reqEditors ...RequestEditorFn) (*FindSlotsResponse, error) {
+	rsp, err := c.FindSlots(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFindSlotsResponse(rsp)
+}
+
+// ListStaffWithResponse List staff
+//
+// Requires the permission `staff:read`.
+//
+// Returns a page of the people who give appointments and teach classes. You can filter them by `active` and
+// by an appointment type that they offer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /staff (the `ListStaff` operationId).
+func (c *ClientWithResponses) ListStaffWithResponse(ctx context.Context, params *ListStaffParams, reqEditors ...RequestEditorFn) (*ListStaffResponse, error) {
+	rsp, err := c.ListStaff(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListStaffResponse(rsp)
+}
+
+// CreateStaffMemberWithBodyWithResponse Create a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Creates a staff member and returns it. `name` is required. The person has no working hours yet; set them
+// with `PUT /staff/{id}/hours`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /staff (the `CreateStaffMember` operationId).
+func (c *ClientWithResponses) CreateStaffMemberWithBodyWithResponse(ctx context.Context, params *CreateStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateStaffMemberResponse, error) {
+	rsp, err := c.CreateStaffMemberWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateStaffMemberResponse(rsp)
+}
+
+// CreateStaffMemberWithResponse Create a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Creates a staff member and returns it. `name` is required. The person has no working hours yet; set them
+// with `PUT /staff/{id}/hours`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /staff (the `CreateStaffMember` operationId).
+func (c *ClientWithResponses) CreateStaffMemberWithResponse(ctx context.Context, params *CreateStaffMemberParams, body CreateStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateStaffMemberResponse, error) {
+	rsp, err := c.CreateStaffMember(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateStaffMemberResponse(rsp)
+}
+
+// GetStaffMemberWithResponse Get a staff member
+//
+// Requires the permission `staff:read`.
+//
+// Returns one staff member.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /staff/{id} (the `GetStaffMember` operationId).
+func (c *ClientWithResponses) GetStaffMemberWithResponse(ctx context.Context, id StaffID, params *GetStaffMemberParams, reqEditors ...RequestEditorFn) (*GetStaffMemberResponse, error) {
+	rsp, err := c.GetStaffMember(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetStaffMemberResponse(rsp)
+}
+
+// PatchStaffMemberWithBodyWithResponse Update a staff member (PATCH)
+//
+// Requires the permission `staff:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /staff/{id} (the `PatchStaffMember` operationId).
+func (c *ClientWithResponses) PatchStaffMemberWithBodyWithResponse(ctx context.Context, id StaffID, params *PatchStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchStaffMemberResponse, error) {
+	rsp, err := c.PatchStaffMemberWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchStaffMemberResponse(rsp)
+}
+
+// PatchStaffMemberWithResponse Update a staff member (PATCH)
+//
+// Requires the permission `staff:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /staff/{id} (the `PatchStaffMember` operationId).
+func (c *ClientWithResponses) PatchStaffMemberWithResponse(ctx context.Context, id StaffID, params *PatchStaffMemberParams, body PatchStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchStaffMemberResponse, error) {
+	rsp, err := c.PatchStaffMember(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchStaffMemberResponse(rsp)
+}
+
+// UpdateStaffMemberWithBodyWithResponse Update a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Updates the members that you send and returns the staff member. Omitted members do not change. A person
+// who is no longer active keeps existing appointments and classes, and gets no new ones.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /staff/{id} (the `UpdateStaffMember` operationId).
+func (c *ClientWithResponses) UpdateStaffMemberWithBodyWithResponse(ctx context.Context, id StaffID, params *UpdateStaffMemberParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateStaffMemberResponse, error) {
+	rsp, err := c.UpdateStaffMemberWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateStaffMemberResponse(rsp)
+}
+
+// UpdateStaffMemberWithResponse Update a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Updates the members that you send and returns the staff member. Omitted members do not change. A person
+// who is no longer active keeps existing appointments and classes, and gets no new ones.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /staff/{id} (the `UpdateStaffMember` operationId).
+func (c *ClientWithResponses) UpdateStaffMemberWithResponse(ctx context.Context, id StaffID, params *UpdateStaffMemberParams, body UpdateStaffMemberJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateStaffMemberResponse, error) {
+	rsp, err := c.UpdateStaffMember(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateStaffMemberResponse(rsp)
+}
+
+// GetWorkingHoursWithResponse Get the working hours of a staff member
+//
+// Requires the permission `staff:read`.
+//
+// Returns when the person works: shifts that repeat every week, and the days that have other shifts.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /staff/{id}/hours (the `GetWorkingHours` operationId).
+func (c *ClientWithResponses) GetWorkingHoursWithResponse(ctx context.Context, id StaffID, params *GetWorkingHoursParams, reqEditors ...RequestEditorFn) (*GetWorkingHoursResponse, error) {
+	rsp, err := c.GetWorkingHours(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetWorkingHoursResponse(rsp)
+}
+
+// UpdateWorkingHoursWithBodyWithResponse Replace the working hours of a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Replaces the working hours and returns them. `weekly` and `dates` are required, because each list replaces
+// the current one. Existing appointments stay, also those that are now outside the hours.
+//
+// Times are wall times in the `timezone` of the shift. A shift whose `ends` is not after its `starts` ends
+// on the next day. If the clock skips a time, the time moves forward by the gap. If a time occurs twice, the
+// first occurrence counts.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /staff/{id}/hours (the `UpdateWorkingHours` operationId).
+func (c *ClientWithResponses) UpdateWorkingHoursWithBodyWithResponse(ctx context.Context, id StaffID, params *UpdateWorkingHoursParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateWorkingHoursResponse, error) {
+	rsp, err := c.UpdateWorkingHoursWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateWorkingHoursResponse(rsp)
+}
+
+// UpdateWorkingHoursWithResponse Replace the working hours of a staff member
+//
+// Requires the permission `staff:write`.
+//
+// Replaces the working hours and returns them. `weekly` and `dates` are required, because each list replaces
+// the current one. Existing appointments stay, also those that are now outside the hours.
+//
+// Times are wall times in the `timezone` of the shift. A shift whose `ends` is not after its `starts` ends
+// on the next day. If the clock skips a time, the time moves forward by the gap. If a time occurs twice, the
+// first occurrence counts.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /staff/{id}/hours (the `UpdateWorkingHours` operationId).
+func (c *ClientWithResponses) UpdateWorkingHoursWithResponse(ctx context.Context, id StaffID, params *UpdateWorkingHoursParams, body UpdateWorkingHoursJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateWorkingHoursResponse, error) {
+	rsp, err := c.UpdateWorkingHours(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateWorkingHoursResponse(rsp)
+}
+
 // GetSubscriptionSettingsWithResponse Get the subscription settings
 //
 // Requires the permission `subscriptions:read`.
@@ -34110,6 +42675,82 @@ func (c *ClientWithResponses) ResetTestDataWithResponse(ctx context.Context, par
 	return ParseResetTestDataResponse(rsp)
 }
 
+// ListTimeOffWithResponse List time off
+//
+// Requires the permission `staff:read`.
+//
+// Returns a page of the time off of staff and rooms, ordered by its start.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /time-off (the `ListTimeOff` operationId).
+func (c *ClientWithResponses) ListTimeOffWithResponse(ctx context.Context, params *ListTimeOffParams, reqEditors ...RequestEditorFn) (*ListTimeOffResponse, error) {
+	rsp, err := c.ListTimeOff(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTimeOffResponse(rsp)
+}
+
+// CreateTimeOffWithBodyWithResponse Create time off
+//
+// Requires the permission `staff:write`.
+//
+// Takes a staff member or a room off the calendar for at most two years, and returns the time off.
+// `startsAt`, `endsAt` and one of `staffId` and `roomId` are required.
+//
+// If there are appointments or classes at that time, the request fails with `STAFF_BUSY` or `ROOM_BUSY`, and
+// `details` names the first one. With `keepBookings`, they stay, and you move or cancel them.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /time-off (the `CreateTimeOff` operationId).
+func (c *ClientWithResponses) CreateTimeOffWithBodyWithResponse(ctx context.Context, params *CreateTimeOffParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTimeOffResponse, error) {
+	rsp, err := c.CreateTimeOffWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateTimeOffResponse(rsp)
+}
+
+// CreateTimeOffWithResponse Create time off
+//
+// Requires the permission `staff:write`.
+//
+// Takes a staff member or a room off the calendar for at most two years, and returns the time off.
+// `startsAt`, `endsAt` and one of `staffId` and `roomId` are required.
+//
+// If there are appointments or classes at that time, the request fails with `STAFF_BUSY` or `ROOM_BUSY`, and
+// `details` names the first one. With `keepBookings`, they stay, and you move or cancel them.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /time-off (the `CreateTimeOff` operationId).
+func (c *ClientWithResponses) CreateTimeOffWithResponse(ctx context.Context, params *CreateTimeOffParams, body CreateTimeOffJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTimeOffResponse, error) {
+	rsp, err := c.CreateTimeOff(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateTimeOffResponse(rsp)
+}
+
+// DeleteTimeOffWithResponse Delete time off
+//
+// Requires the permission `staff:write`.
+//
+// Puts the staff member or room back on the calendar.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /time-off/{id} (the `DeleteTimeOff` operationId).
+func (c *ClientWithResponses) DeleteTimeOffWithResponse(ctx context.Context, id TimeOffID, params *DeleteTimeOffParams, reqEditors ...RequestEditorFn) (*DeleteTimeOffResponse, error) {
+	rsp, err := c.DeleteTimeOff(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteTimeOffResponse(rsp)
+}
+
 // ListTransactionsWithResponse List transactions
 //
 // Requires the permission `transactions:read`.
@@ -34637,6 +43278,318 @@ func (c *ClientWithResponses) ListWebhookMessagesWithResponse(ctx context.Contex
 		return nil, err
 	}
 	return ParseListWebhookMessagesResponse(rsp)
+}
+
+// ParseCreateAppointmentHoldResponse parses an HTTP response from a CreateAppointmentHoldWithResponse call
+func ParseCreateAppointmentHoldResponse(rsp *http.Response) (*CreateAppointmentHoldResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateAppointmentHoldResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest AppointmentHold
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAppointmentTypesResponse parses an HTTP response from a ListAppointmentTypesWithResponse call
+func ParseListAppointmentTypesResponse(rsp *http.Response) (*ListAppointmentTypesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAppointmentTypesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppointmentTypesPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateAppointmentTypeResponse parses an HTTP response from a CreateAppointmentTypeWithResponse call
+func ParseCreateAppointmentTypeResponse(rsp *http.Response) (*CreateAppointmentTypeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateAppointmentTypeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest AppointmentType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAppointmentTypeResponse parses an HTTP response from a GetAppointmentTypeWithResponse call
+func ParseGetAppointmentTypeResponse(rsp *http.Response) (*GetAppointmentTypeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAppointmentTypeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppointmentType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePatchAppointmentTypeResponse parses an HTTP response from a PatchAppointmentTypeWithResponse call
+func ParsePatchAppointmentTypeResponse(rsp *http.Response) (*PatchAppointmentTypeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PatchAppointmentTypeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppointmentType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateAppointmentTypeResponse parses an HTTP response from a UpdateAppointmentTypeWithResponse call
+func ParseUpdateAppointmentTypeResponse(rsp *http.Response) (*UpdateAppointmentTypeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateAppointmentTypeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppointmentType
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAppointmentsResponse parses an HTTP response from a ListAppointmentsWithResponse call
+func ParseListAppointmentsResponse(rsp *http.Response) (*ListAppointmentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAppointmentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AppointmentsPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateAppointmentResponse parses an HTTP response from a CreateAppointmentWithResponse call
+func ParseCreateAppointmentResponse(rsp *http.Response) (*CreateAppointmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateAppointmentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Appointment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAppointmentResponse parses an HTTP response from a GetAppointmentWithResponse call
+func ParseGetAppointmentResponse(rsp *http.Response) (*GetAppointmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAppointmentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Appointment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelAppointmentResponse parses an HTTP response from a CancelAppointmentWithResponse call
+func ParseCancelAppointmentResponse(rsp *http.Response) (*CancelAppointmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelAppointmentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Appointment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseMoveAppointmentResponse parses an HTTP response from a MoveAppointmentWithResponse call
+func ParseMoveAppointmentResponse(rsp *http.Response) (*MoveAppointmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &MoveAppointmentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Appointment
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAssignmentsResponse parses an HTTP response from a ListAssignmentsWithResponse call
+func ParseListAssignmentsResponse(rsp *http.Response) (*ListAssignmentsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAssignmentsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Assignments
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
 }
 
 // ParseCreateTokenResponse parses an HTTP response from a CreateTokenWithResponse call
@@ -35809,6 +44762,84 @@ func ParseConfirmHoldResponse(rsp *http.Response) (*ConfirmHoldResponse, error) 
 	return response, nil
 }
 
+// ParseListHolidaysResponse parses an HTTP response from a ListHolidaysWithResponse call
+func ParseListHolidaysResponse(rsp *http.Response) (*ListHolidaysResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListHolidaysResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest HolidaysPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateHolidayResponse parses an HTTP response from a CreateHolidayWithResponse call
+func ParseCreateHolidayResponse(rsp *http.Response) (*CreateHolidayResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateHolidayResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Holiday
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteHolidayResponse parses an HTTP response from a DeleteHolidayWithResponse call
+func ParseDeleteHolidayResponse(rsp *http.Response) (*DeleteHolidayResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteHolidayResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListMediaResponse parses an HTTP response from a ListMediaWithResponse call
 func ParseListMediaResponse(rsp *http.Response) (*ListMediaResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -36849,6 +45880,344 @@ func ParseGetRequestResponse(rsp *http.Response) (*GetRequestResponse, error) {
 	return response, nil
 }
 
+// ParseListRoomsResponse parses an HTTP response from a ListRoomsWithResponse call
+func ParseListRoomsResponse(rsp *http.Response) (*ListRoomsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRoomsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RoomsPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateRoomResponse parses an HTTP response from a CreateRoomWithResponse call
+func ParseCreateRoomResponse(rsp *http.Response) (*CreateRoomResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateRoomResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Room
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetRoomResponse parses an HTTP response from a GetRoomWithResponse call
+func ParseGetRoomResponse(rsp *http.Response) (*GetRoomResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRoomResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Room
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePatchRoomResponse parses an HTTP response from a PatchRoomWithResponse call
+func ParsePatchRoomResponse(rsp *http.Response) (*PatchRoomResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PatchRoomResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Room
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateRoomResponse parses an HTTP response from a UpdateRoomWithResponse call
+func ParseUpdateRoomResponse(rsp *http.Response) (*UpdateRoomResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateRoomResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Room
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseFindSlotsResponse parses an HTTP response from a FindSlotsWithResponse call
+func ParseFindSlotsResponse(rsp *http.Response) (*FindSlotsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FindSlotsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Slots
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListStaffResponse parses an HTTP response from a ListStaffWithResponse call
+func ParseListStaffResponse(rsp *http.Response) (*ListStaffResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListStaffResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StaffPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateStaffMemberResponse parses an HTTP response from a CreateStaffMemberWithResponse call
+func ParseCreateStaffMemberResponse(rsp *http.Response) (*CreateStaffMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateStaffMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest StaffMember
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetStaffMemberResponse parses an HTTP response from a GetStaffMemberWithResponse call
+func ParseGetStaffMemberResponse(rsp *http.Response) (*GetStaffMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetStaffMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StaffMember
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePatchStaffMemberResponse parses an HTTP response from a PatchStaffMemberWithResponse call
+func ParsePatchStaffMemberResponse(rsp *http.Response) (*PatchStaffMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PatchStaffMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StaffMember
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateStaffMemberResponse parses an HTTP response from a UpdateStaffMemberWithResponse call
+func ParseUpdateStaffMemberResponse(rsp *http.Response) (*UpdateStaffMemberResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateStaffMemberResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StaffMember
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetWorkingHoursResponse parses an HTTP response from a GetWorkingHoursWithResponse call
+func ParseGetWorkingHoursResponse(rsp *http.Response) (*GetWorkingHoursResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetWorkingHoursResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WorkingHours
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateWorkingHoursResponse parses an HTTP response from a UpdateWorkingHoursWithResponse call
+func ParseUpdateWorkingHoursResponse(rsp *http.Response) (*UpdateWorkingHoursResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateWorkingHoursResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WorkingHours
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseGetSubscriptionSettingsResponse parses an HTTP response from a GetSubscriptionSettingsWithResponse call
 func ParseGetSubscriptionSettingsResponse(rsp *http.Response) (*GetSubscriptionSettingsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -37411,6 +46780,84 @@ func ParseResetTestDataResponse(rsp *http.Response) (*ResetTestDataResponse, err
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest TestDataReset
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListTimeOffResponse parses an HTTP response from a ListTimeOffWithResponse call
+func ParseListTimeOffResponse(rsp *http.Response) (*ListTimeOffResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTimeOffResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TimeOffPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateTimeOffResponse parses an HTTP response from a CreateTimeOffWithResponse call
+func ParseCreateTimeOffResponse(rsp *http.Response) (*CreateTimeOffResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateTimeOffResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TimeOff
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteTimeOffResponse parses an HTTP response from a DeleteTimeOffWithResponse call
+func ParseDeleteTimeOffResponse(rsp *http.Response) (*DeleteTimeOffResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteTimeOffResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deleted
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -10,6 +10,81 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for AppointmentAttendance.
+const (
+	AppointmentAttendanceAttended AppointmentAttendance = "attended"
+	AppointmentAttendanceNoShow   AppointmentAttendance = "no_show"
+	AppointmentAttendanceUnknown  AppointmentAttendance = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the AppointmentAttendance enum.
+func (e AppointmentAttendance) Valid() bool {
+	switch e {
+	case AppointmentAttendanceAttended:
+		return true
+	case AppointmentAttendanceNoShow:
+		return true
+	case AppointmentAttendanceUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AppointmentPaymentMethod.
+const (
+	AppointmentPaymentMethodBANKTRANSFER AppointmentPaymentMethod = "BANK_TRANSFER"
+	AppointmentPaymentMethodCARD         AppointmentPaymentMethod = "CARD"
+	AppointmentPaymentMethodCASH         AppointmentPaymentMethod = "CASH"
+	AppointmentPaymentMethodFREE         AppointmentPaymentMethod = "FREE"
+	AppointmentPaymentMethodONLINE       AppointmentPaymentMethod = "ONLINE"
+	AppointmentPaymentMethodOTHER        AppointmentPaymentMethod = "OTHER"
+	AppointmentPaymentMethodPASS         AppointmentPaymentMethod = "PASS"
+)
+
+// Valid indicates whether the value is a known member of the AppointmentPaymentMethod enum.
+func (e AppointmentPaymentMethod) Valid() bool {
+	switch e {
+	case AppointmentPaymentMethodBANKTRANSFER:
+		return true
+	case AppointmentPaymentMethodCARD:
+		return true
+	case AppointmentPaymentMethodCASH:
+		return true
+	case AppointmentPaymentMethodFREE:
+		return true
+	case AppointmentPaymentMethodONLINE:
+		return true
+	case AppointmentPaymentMethodOTHER:
+		return true
+	case AppointmentPaymentMethodPASS:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AppointmentStatus.
+const (
+	AppointmentStatusBooked    AppointmentStatus = "booked"
+	AppointmentStatusCancelled AppointmentStatus = "cancelled"
+	AppointmentStatusHeld      AppointmentStatus = "held"
+)
+
+// Valid indicates whether the value is a known member of the AppointmentStatus enum.
+func (e AppointmentStatus) Valid() bool {
+	switch e {
+	case AppointmentStatusBooked:
+		return true
+	case AppointmentStatusCancelled:
+		return true
+	case AppointmentStatusHeld:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CustomerPassStatus.
 const (
 	CustomerPassStatusActive    CustomerPassStatus = "active"
@@ -237,19 +312,19 @@ func (e MediaItemStatus) Valid() bool {
 
 // Defines values for RegistrationAttendance.
 const (
-	Attended RegistrationAttendance = "attended"
-	NoShow   RegistrationAttendance = "no_show"
-	Unknown  RegistrationAttendance = "unknown"
+	RegistrationAttendanceAttended RegistrationAttendance = "attended"
+	RegistrationAttendanceNoShow   RegistrationAttendance = "no_show"
+	RegistrationAttendanceUnknown  RegistrationAttendance = "unknown"
 )
 
 // Valid indicates whether the value is a known member of the RegistrationAttendance enum.
 func (e RegistrationAttendance) Valid() bool {
 	switch e {
-	case Attended:
+	case RegistrationAttendanceAttended:
 		return true
-	case NoShow:
+	case RegistrationAttendanceNoShow:
 		return true
-	case Unknown:
+	case RegistrationAttendanceUnknown:
 		return true
 	default:
 		return false
@@ -1027,6 +1102,234 @@ func (e WaitlistEntryStatus) Valid() bool {
 	}
 }
 
+// Appointment An appointment: a booking of a slot.
+type Appointment struct {
+	// AppointmentTypeID The appointment type's id.
+	AppointmentTypeID string `json:"appointmentTypeId"`
+
+	// Attendance Whether the customer attended.
+	Attendance AppointmentAttendance `json:"attendance"`
+
+	// BufferAfterMinutes The minutes after the appointment during which its staff member and rooms are also taken.
+	BufferAfterMinutes int `json:"bufferAfterMinutes"`
+
+	// BufferBeforeMinutes The minutes before the appointment during which its staff member and rooms are also taken.
+	BufferBeforeMinutes int `json:"bufferBeforeMinutes"`
+
+	// CancellationReason Why it was cancelled. Empty if no reason was given.
+	CancellationReason string `json:"cancellationReason"`
+
+	// CancelledAt When the appointment was cancelled (UTC), or null.
+	CancelledAt *string `json:"cancelledAt"`
+
+	// CreatedAt When the appointment was booked or held.
+	CreatedAt string `json:"createdAt"`
+
+	// CreditsReturned The number of credits that were returned to the pass.
+	CreditsReturned int `json:"creditsReturned"`
+
+	// Customer The customer who attends.
+	Customer struct {
+		// Email The e-mail address.
+		Email string `json:"email"`
+
+		// ID The customer's id.
+		ID string `json:"id"`
+
+		// Name The first and last name.
+		Name string `json:"name"`
+	} `json:"customer"`
+
+	// EndsAt When the appointment ends.
+	EndsAt string `json:"endsAt"`
+
+	// EventDateID The id of the event date of the appointment.
+	EventDateID string `json:"eventDateId"`
+
+	// EventID The id of the event of the appointment type.
+	EventID string `json:"eventId"`
+
+	// HeldUntil When a held slot is released (UTC), or null.
+	HeldUntil *string `json:"heldUntil"`
+
+	// HoldID The id of the hold (`hold_…`), or null unless the slot is held.
+	HoldID *string `json:"holdId"`
+
+	// ID The appointment's id.
+	ID string `json:"id"`
+
+	// Late Whether the cancellation was late under the cancellation policy.
+	Late bool `json:"late"`
+
+	// LengthMinutes The length in minutes.
+	LengthMinutes int `json:"lengthMinutes"`
+
+	// Location Where it takes place. Empty if it is not set.
+	Location string `json:"location"`
+
+	// Payment How an appointment is paid. For a held slot, its price.
+	Payment struct {
+		// Currency The currency of `totalPaid` (ISO 4217). If a pass paid, it is the company's currency.
+		Currency string `json:"currency"`
+
+		// DiscountCode The discount code that was used, or null.
+		DiscountCode *string `json:"discountCode"`
+
+		// Method The payment method.
+		Method AppointmentPaymentMethod `json:"method"`
+
+		// PassUsed The id of the customer pass that paid (`cp_…`), or null.
+		PassUsed *string `json:"passUsed"`
+
+		// TotalPaid The amount in major units, including tax. It is 0 if a pass paid.
+		TotalPaid json.Number `json:"totalPaid"`
+	} `json:"payment"`
+
+	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	Previous *map[string]interface{} `json:"previous,omitempty"`
+
+	// PricingOptionID The id of the pricing option.
+	PricingOptionID string `json:"pricingOptionId"`
+
+	// PurchasedBy The customer who pays.
+	PurchasedBy struct {
+		// Email The e-mail address.
+		Email string `json:"email"`
+
+		// ID The customer's id.
+		ID string `json:"id"`
+
+		// Name The first and last name.
+		Name string `json:"name"`
+	} `json:"purchasedBy"`
+
+	// RefundDue The amount in major units that is still to be refunded after a cancellation.
+	RefundDue json.Number `json:"refundDue"`
+
+	// RefundedAmount The amount in major units that was refunded.
+	RefundedAmount json.Number `json:"refundedAmount"`
+
+	// RefundedAt When the last refund was recorded (UTC), or null.
+	RefundedAt *string `json:"refundedAt"`
+
+	// RegistrationID The id of the registration (`reg_…`), or null while the slot is held.
+	RegistrationID *string `json:"registrationId"`
+
+	// Rooms The rooms and the equipment.
+	Rooms []struct {
+		// ID The room's id.
+		ID string `json:"id"`
+
+		// Name The name.
+		Name string `json:"name"`
+
+		// Unit The unit, counted from 1.
+		Unit int `json:"unit"`
+	} `json:"rooms"`
+
+	// Staff The person who gives an appointment.
+	Staff struct {
+		// Color The colour of the person in calendars.
+		Color string `json:"color"`
+
+		// ID The staff member's id.
+		ID string `json:"id"`
+
+		// Name The name.
+		Name string `json:"name"`
+	} `json:"staff"`
+
+	// StartsAt When the appointment starts.
+	StartsAt string `json:"startsAt"`
+
+	// Status The status of an appointment. A `held` slot is kept while the customer pays.
+	Status AppointmentStatus `json:"status"`
+
+	// Timezone The IANA name of the time zone, for example `Europe/London`.
+	Timezone string `json:"timezone"`
+
+	// Title The title.
+	Title string `json:"title"`
+
+	// TransactionID The id of the transaction (`txn_…`), or null while the slot is held.
+	TransactionID *string `json:"transactionId"`
+
+	// UpdatedAt When the appointment was last updated.
+	UpdatedAt string `json:"updatedAt"`
+}
+
+// AppointmentAttendance Whether the customer attended.
+type AppointmentAttendance string
+
+// AppointmentPaymentMethod The payment method.
+type AppointmentPaymentMethod string
+
+// AppointmentStatus The status of an appointment. A `held` slot is kept while the customer pays.
+type AppointmentStatus string
+
+// AppointmentBooked defines model for AppointmentBooked.
+type AppointmentBooked struct {
+	// Data An appointment: a booking of a slot.
+	Data Appointment `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
+// AppointmentCancelled defines model for AppointmentCancelled.
+type AppointmentCancelled struct {
+	// Data An appointment: a booking of a slot.
+	Data Appointment `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
+// AppointmentMoved defines model for AppointmentMoved.
+type AppointmentMoved struct {
+	// Data An appointment: a booking of a slot.
+	Data Appointment `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
 // Customer A customer.
 type Customer struct {
 	// Archived Whether the customer is archived.
@@ -1205,6 +1508,9 @@ type CustomerUpdated struct {
 // `capacity`, `spotsTaken` and `spotsAvailable` are sums over the dates to come, which are not cancelled and
 // have not started. If an event has a single date, that date always counts.
 type Event struct {
+	// AppointmentTypeID The id of the appointment type (`apt_…`) whose appointments are the dates of this event, or null. Change the appointment type instead of such an event.
+	AppointmentTypeID *string `json:"appointmentTypeId"`
+
 	// BookingRules The rules that limit when and how often an event can be booked. Absent if there are none.
 	BookingRules *struct {
 		// ClosesAt Until when the event can be booked (UTC), or null for no limit.
@@ -1322,11 +1628,17 @@ type Event struct {
 		Rule string `json:"rule"`
 	} `json:"recurrence,omitempty"`
 
+	// RoomIds The ids of the rooms in which new dates take place (`room_…`).
+	RoomIds []string `json:"roomIds"`
+
 	// SpotsAvailable The number of free spots on the dates to come, or null if one of them is unlimited.
 	SpotsAvailable *int `json:"spotsAvailable"`
 
 	// SpotsTaken The number of spots taken on the dates to come.
 	SpotsTaken int `json:"spotsTaken"`
+
+	// StaffIds The ids of the staff members who teach new dates (`staff_…`).
+	StaffIds []string `json:"staffIds"`
 
 	// StartsAt When the first date starts.
 	StartsAt string `json:"startsAt"`
@@ -2210,11 +2522,38 @@ type ScheduledDate struct {
 	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
+	// Rooms The rooms of the date.
+	Rooms []struct {
+		// ID The room's id.
+		ID string `json:"id"`
+
+		// Name The name.
+		Name string `json:"name"`
+
+		// Unit The unit, counted from 1.
+		Unit int `json:"unit"`
+	} `json:"rooms"`
+
 	// SpotsAvailable The number of free spots, or null if it is unlimited.
 	SpotsAvailable *int `json:"spotsAvailable"`
 
 	// SpotsTaken The number of spots that are booked or held.
 	SpotsTaken int `json:"spotsTaken"`
+
+	// Staff The staff members who teach the date.
+	Staff []struct {
+		// Color The colour of the person in calendars.
+		Color string `json:"color"`
+
+		// ID The staff member's id.
+		ID string `json:"id"`
+
+		// Name The name.
+		Name string `json:"name"`
+
+		// SubstitutesForID The id of the staff member who is replaced on this date, or null.
+		SubstitutesForID *string `json:"substitutesForId"`
+	} `json:"staff"`
 
 	// StartsAt When the date starts.
 	StartsAt string `json:"startsAt"`
@@ -3328,6 +3667,15 @@ type WebhookSignature = string
 
 // WebhookTimestamp defines model for WebhookTimestamp.
 type WebhookTimestamp = string
+
+// AppointmentBookedJSONRequestBody defines body for AppointmentBooked for application/json ContentType.
+type AppointmentBookedJSONRequestBody = AppointmentBooked
+
+// AppointmentCancelledJSONRequestBody defines body for AppointmentCancelled for application/json ContentType.
+type AppointmentCancelledJSONRequestBody = AppointmentCancelled
+
+// AppointmentMovedJSONRequestBody defines body for AppointmentMoved for application/json ContentType.
+type AppointmentMovedJSONRequestBody = AppointmentMoved
 
 // CustomerCreatedJSONRequestBody defines body for CustomerCreated for application/json ContentType.
 type CustomerCreatedJSONRequestBody = CustomerCreated

@@ -201,6 +201,8 @@ func TestEventsOfThePreviousReleaseCreateNoHalfMessages(t *testing.T) { // invar
 		subjects.SubscriptionPaymentDue:      &subscriptionv1.SubscriptionPaymentDue{Subscription: sampleSubscription(now)},
 		subjects.SubscriptionPaymentRecorded: &subscriptionv1.SubscriptionPaymentRecorded{Subscription: sampleSubscription(now), Period: samplePeriod(now, 2, 0)},
 		subjects.MediaItemUpdated:            &mediav1.MediaItemUpdated{Item: sampleMedia(now)},
+		subjects.AppointmentMoved:            &bookingv1.AppointmentMoved{Appointment: sampleAppointment(now)},
+		subjects.AppointmentCancelled:        &bookingv1.AppointmentCancelled{Appointment: sampleAppointment(now)},
 		subjects.CustomerPassUpdated:         &passv1.CustomerPassUpdated{CustomerPass: sampleRedemption(now).GetPrevious()},
 	} {
 		payload, err := proto.Marshal(m)

@@ -218,6 +218,76 @@ class Pass(TypedDict):
     subscription_id: NotRequired[str]
 
 
+class AppointmentList(TypedDict):
+    """A page of appointments."""
+
+    data: list[Appointment]
+    total: int
+    page: int
+    pageSize: int
+
+
+class AppointmentResponse(TypedDict):
+    """An appointment."""
+
+    data: Appointment
+
+
+class AppointmentPricing_option(TypedDict):
+    """The price that was booked."""
+
+    id: str
+
+
+class Appointment(TypedDict):
+    """An appointment of a customer."""
+
+    id: str
+    type: Literal["appointment"]
+    appointment_type_id: str
+    title: str
+    location: str
+    status: Literal["booked", "cancelled"]
+    booking_id: str
+    transaction_id: str
+    staff: AppointmentStaff
+    rooms: list[AppointmentRoom]
+    starts_at: LocalDateTime
+    ends_at: LocalDateTime
+    duration: int
+    tz: str
+    purchased_by: CustomerReference
+    bought_for: NotRequired[CustomerReference]
+    pricing_option: AppointmentPricing_option
+    payment: CardPayment | PassPayment
+    attendance: Literal["unknown", "attended", "no_show"]
+    is_cancelled: bool
+    is_refunded: bool
+    late: bool
+    base100refund_due: int
+    base100refunded_amount: int
+    credits_returned: int
+    cancelled_at: NotRequired[LocalDateTime]
+    created_at: LocalDateTime
+    updated_at: LocalDateTime
+
+
+class AppointmentStaff(TypedDict):
+    """The person who gives an appointment."""
+
+    id: str
+    name: str
+    color: str
+
+
+class AppointmentRoom(TypedDict):
+    """A unit of a room."""
+
+    id: str
+    name: str
+    unit: int
+
+
 class SubscriptionList(TypedDict):
     """A page of subscriptions."""
 
@@ -477,7 +547,7 @@ class OAuthError(TypedDict):
 
 
 class Operations(Client):
-    """The operations of the interface. Read and update one company's customers and notes, and read their bookings, passes, subscriptions and media."""
+    """The operations of the interface. Read and update one company's customers and notes, and read their bookings, passes, subscriptions, appointments and media."""
 
     def list_customers(
         self,
@@ -664,6 +734,49 @@ class Operations(Client):
         gets 404.
         """
         return self._call("GET", "/customer/{}/subscription/{}", (customer_id, subscription_id), SubscriptionResponse)
+
+    def list_appointments(
+        self,
+        customer_id: str,
+        /,
+        *,
+        page: int | None = None,
+        pageSize: int | None = None,
+        status: Literal["booked", "cancelled"] | None = None,
+    ) -> AppointmentList:
+        """List a customer's appointments.
+
+        Requires the scope `appointments:read`.
+
+        Returns a page of the appointments that the customer bought or attends, the latest first. Cancelled ones are
+        included. `total` is at most 10000.
+        """
+        return self._call("GET", "/customer/{}/appointments", (customer_id,), AppointmentList, query={"page": page, "pageSize": pageSize, "status": status})
+
+    def iter_appointments(
+        self,
+        customer_id: str,
+        /,
+        *,
+        status: Literal["booked", "cancelled"] | None = None,
+    ) -> Iterator[Appointment]:
+        """Yield the items of `list_appointments`, page by page."""
+        return by_page(lambda page: self.list_appointments(customer_id, status=status, page=page, pageSize=100), "data")
+
+    def get_appointment(
+        self,
+        customer_id: str,
+        appointment_id: str,
+        /,
+    ) -> AppointmentResponse:
+        """Get a customer's appointment.
+
+        Requires the scope `appointments:read`.
+
+        Returns one appointment in the same form as an item of the list. An appointment that the customer neither bought
+        nor attends gets 404.
+        """
+        return self._call("GET", "/customer/{}/appointment/{}", (customer_id, appointment_id), AppointmentResponse)
 
     def list_media(
         self,

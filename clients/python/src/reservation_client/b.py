@@ -141,6 +141,9 @@ class Event(TypedDict):
     dateCount: int
     datesTruncated: bool
     bookingRules: NotRequired[BookingRules]
+    staffIds: list[str]
+    roomIds: list[str]
+    appointmentTypeId: str | None
 
 
 class NextDate(TypedDict):
@@ -219,6 +222,8 @@ class EventWrite(TypedDict):
     freeCancellationMinutes: NotRequired[int | None]
     recurrence: NotRequired[RecurrenceWrite]
     bookingRules: NotRequired[BookingRulesWrite]
+    staffIds: NotRequired[list[str]]
+    roomIds: NotRequired[list[str]]
 
 
 class Registration(TypedDict):
@@ -311,6 +316,8 @@ class ScheduledDate(TypedDict):
     opensAt: str | None
     closesAt: str | None
     updatedAt: Timestamp
+    staff: list[AssignedStaff]
+    rooms: list[AppointmentRoom]
 
 
 class EventDateUpdate(TypedDict):
@@ -320,6 +327,8 @@ class EventDateUpdate(TypedDict):
     duration: NotRequired[int]
     endsAt: NotRequired[str]
     capacity: NotRequired[int | None]
+    staffIds: NotRequired[list[str]]
+    roomIds: NotRequired[list[str]]
 
 
 class EventDateAdd(TypedDict):
@@ -1217,6 +1226,499 @@ class ProgressWrite(TypedDict):
     customerId: str
     positionSeconds: int
     completed: NotRequired[bool]
+
+
+class StaffMember(TypedDict):
+    """A person who gives appointments or teaches classes."""
+
+    id: str
+    name: str
+    email: str
+    photoUrl: str
+    bio: str
+    color: str
+    active: bool
+    reference: str | None
+    createdAt: Timestamp
+    updatedAt: Timestamp
+
+
+class StaffMemberWrite(TypedDict):
+    """The members of a staff member that you can set."""
+
+    name: NotRequired[str]
+    email: NotRequired[str]
+    photoUrl: NotRequired[str]
+    bio: NotRequired[str]
+    color: NotRequired[str]
+    active: NotRequired[bool]
+    reference: NotRequired[str]
+
+
+class StaffPage(TypedDict):
+    """A page of staff."""
+
+    staff: list[StaffMember]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class WorkingHours(TypedDict):
+    """When a staff member works. Shifts can overlap."""
+
+    staffId: str
+    weekly: list[WeeklyHours]
+    dates: list[DateHours]
+    updatedAt: Timestamp
+
+
+class WeeklyHours(TypedDict):
+    """A shift that begins on the same weekday of every week."""
+
+    weekday: int
+    starts: str
+    ends: str
+    location: str
+    timezone: str
+
+
+class DateHours(TypedDict):
+    """The shifts of one day. They replace the weekly shifts that begin on it."""
+
+    date: str
+    ranges: list[HoursRange]
+
+
+class HoursRange(TypedDict):
+    """A shift."""
+
+    starts: str
+    ends: str
+    location: str
+    timezone: str
+
+
+class WorkingHoursWrite(TypedDict):
+    """The new working hours."""
+
+    weekly: list[WeeklyHoursWrite]
+    dates: list[DateHoursWrite]
+
+
+class WeeklyHoursWrite(TypedDict):
+    """A shift that begins on the same weekday of every week."""
+
+    weekday: int
+    starts: str
+    ends: str
+    location: NotRequired[str]
+    timezone: NotRequired[str]
+
+
+class DateHoursWrite(TypedDict):
+    """The shifts of one day. They replace the weekly shifts that begin on it."""
+
+    date: str
+    ranges: NotRequired[list[HoursRangeWrite]]
+
+
+class HoursRangeWrite(TypedDict):
+    """A shift."""
+
+    starts: str
+    ends: str
+    location: NotRequired[str]
+    timezone: NotRequired[str]
+
+
+class TimeOff(TypedDict):
+    """A time at which a staff member or a room cannot be booked."""
+
+    id: str
+    staffId: str | None
+    roomId: str | None
+    startsAt: Timestamp
+    endsAt: Timestamp
+    reason: str
+    createdAt: Timestamp
+
+
+class TimeOffWrite(TypedDict):
+    """The time off to create."""
+
+    staffId: NotRequired[str]
+    roomId: NotRequired[str]
+    startsAt: str
+    endsAt: str
+    reason: NotRequired[str]
+    keepBookings: NotRequired[bool]
+
+
+class TimeOffPage(TypedDict):
+    """A page of time off."""
+
+    timeOff: list[TimeOff]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class Holiday(TypedDict):
+    """A day on which nobody can be booked."""
+
+    id: str
+    date: str
+    name: str
+    location: str
+    createdAt: Timestamp
+
+
+class HolidayWrite(TypedDict):
+    """The holiday to create."""
+
+    date: str
+    name: str
+    location: NotRequired[str]
+
+
+class HolidaysPage(TypedDict):
+    """A page of holidays."""
+
+    holidays: list[Holiday]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class Room(TypedDict):
+    """A room, or a kind of equipment."""
+
+    id: str
+    name: str
+    kind: Literal["room", "equipment"]
+    capacity: int
+    location: str
+    active: bool
+    reference: str | None
+    createdAt: Timestamp
+    updatedAt: Timestamp
+
+
+class RoomWrite(TypedDict):
+    """The members of a room that you can set."""
+
+    name: NotRequired[str]
+    kind: NotRequired[Literal["room", "equipment"]]
+    capacity: NotRequired[int]
+    location: NotRequired[str]
+    active: NotRequired[bool]
+    reference: NotRequired[str]
+
+
+class RoomsPage(TypedDict):
+    """A page of rooms."""
+
+    rooms: list[Room]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class AppointmentType(TypedDict):
+    """Appointments that the company offers."""
+
+    id: str
+    eventId: str
+    title: str
+    description: str
+    location: str
+    timezone: str
+    lengths: list[int]
+    bufferBeforeMinutes: int
+    bufferAfterMinutes: int
+    slotMinutes: int
+    minimumNoticeMinutes: int
+    maximumAdvanceDays: int | None
+    staffIds: list[str]
+    rooms: list[RoomRequirement]
+    pricingOptions: list[AppointmentPrice]
+    freeCancellationMinutes: int | None
+    active: bool
+    reference: str | None
+    createdAt: Timestamp
+    updatedAt: Timestamp
+
+
+class RoomRequirement(TypedDict):
+    """One unit of a room that each appointment uses."""
+
+    anyOf: list[str]
+
+
+class AppointmentPrice(TypedDict):
+    """A price of an appointment."""
+
+    id: str
+    name: str
+    price: Decimal
+    currency: Currency
+    credits: int | None
+    taxRate: Decimal
+    lengthMinutes: int | None
+
+
+class AppointmentPriceWrite(TypedDict):
+    """A price to add or, with an `id`, to change."""
+
+    id: NotRequired[str]
+    name: NotRequired[str]
+    price: NotRequired[Decimal | int]
+    currency: NotRequired[Currency]
+    credits: NotRequired[int | None]
+    taxRate: NotRequired[Decimal | int]
+    lengthMinutes: NotRequired[int | None]
+
+
+class AppointmentTypeWrite(TypedDict):
+    """The members of an appointment type that you can set."""
+
+    title: NotRequired[str]
+    description: NotRequired[str]
+    location: NotRequired[str]
+    timezone: NotRequired[str]
+    lengths: NotRequired[list[int]]
+    bufferBeforeMinutes: NotRequired[int]
+    bufferAfterMinutes: NotRequired[int]
+    slotMinutes: NotRequired[int]
+    minimumNoticeMinutes: NotRequired[int]
+    maximumAdvanceDays: NotRequired[int | None]
+    staffIds: NotRequired[list[str]]
+    rooms: NotRequired[list[RoomRequirement]]
+    pricingOptions: NotRequired[list[AppointmentPriceWrite]]
+    freeCancellationMinutes: NotRequired[int | None]
+    active: NotRequired[bool]
+    reference: NotRequired[str]
+
+
+class AppointmentTypesPage(TypedDict):
+    """A page of appointment types."""
+
+    appointmentTypes: list[AppointmentType]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class Slots(TypedDict):
+    """The free slots of a span."""
+
+    timezone: str
+    lengthMinutes: int
+    days: list[SlotDay]
+
+
+class SlotDay(TypedDict):
+    """The free slots of a day."""
+
+    date: str
+    slots: list[Slot]
+    reason: NotRequired[Literal["no_staff", "past", "beyond_horizon", "no_hours", "holiday", "time_off", "too_short_notice", "staff_busy", "room_busy"]]
+
+
+class Slot(TypedDict):
+    """A start at which an appointment can be booked."""
+
+    startsAt: Timestamp
+    endsAt: Timestamp
+    localStart: str
+    staffIds: list[str]
+
+
+AppointmentStatus = Literal["held", "booked", "cancelled"]
+"""The status of an appointment. A `held` slot is kept while the customer pays."""
+
+
+class Appointment(TypedDict):
+    """An appointment: a booking of a slot."""
+
+    id: str
+    appointmentTypeId: str
+    title: str
+    location: str
+    status: AppointmentStatus
+    staff: AppointmentStaff
+    rooms: list[AppointmentRoom]
+    startsAt: Timestamp
+    endsAt: Timestamp
+    lengthMinutes: int
+    timezone: str
+    bufferBeforeMinutes: int
+    bufferAfterMinutes: int
+    customer: AppointmentCustomer
+    purchasedBy: AppointmentCustomer
+    registrationId: str | None
+    transactionId: str | None
+    holdId: str | None
+    eventId: str
+    eventDateId: str
+    pricingOptionId: str
+    payment: AppointmentPayment
+    attendance: Literal["unknown", "attended", "no_show"]
+    late: bool
+    refundDue: Decimal
+    refundedAmount: Decimal
+    refundedAt: str | None
+    creditsReturned: int
+    cancelledAt: str | None
+    cancellationReason: str
+    heldUntil: str | None
+    createdAt: Timestamp
+    updatedAt: Timestamp
+
+
+class AppointmentStaff(TypedDict):
+    """The person who gives an appointment."""
+
+    id: str
+    name: str
+    color: str
+
+
+class AppointmentRoom(TypedDict):
+    """A unit of a room."""
+
+    id: str
+    name: str
+    unit: int
+
+
+class AppointmentCustomer(TypedDict):
+    """A customer of an appointment."""
+
+    id: str
+    name: str
+    email: str
+
+
+class AppointmentPayment(TypedDict):
+    """How an appointment is paid. For a held slot, its price."""
+
+    method: Literal["CARD", "PASS", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", "FREE"]
+    totalPaid: Decimal
+    currency: str
+    passUsed: str | None
+    discountCode: str | None
+
+
+class AppointmentWrite(TypedDict):
+    """The appointment to book."""
+
+    appointmentTypeId: str
+    lengthMinutes: NotRequired[int]
+    staffId: NotRequired[str]
+    startsAt: NotRequired[str]
+    localStart: NotRequired[str]
+    customerId: str
+    purchasedById: NotRequired[str]
+    pricingOptionId: NotRequired[str]
+    discountCode: NotRequired[str]
+    waiveNotice: NotRequired[bool]
+    waiveHours: NotRequired[bool]
+    payment: NotRequired[PaymentWrite]
+
+
+class AppointmentHoldWrite(TypedDict):
+    """The slot to hold."""
+
+    appointmentTypeId: str
+    lengthMinutes: NotRequired[int]
+    staffId: NotRequired[str]
+    startsAt: NotRequired[str]
+    localStart: NotRequired[str]
+    customerId: str
+    purchasedById: NotRequired[str]
+    pricingOptionId: NotRequired[str]
+    discountCode: NotRequired[str]
+    waiveNotice: NotRequired[bool]
+    waiveHours: NotRequired[bool]
+    minutes: NotRequired[int]
+
+
+class AppointmentMove(TypedDict):
+    """The new slot. Omitted members do not change."""
+
+    startsAt: NotRequired[str]
+    localStart: NotRequired[str]
+    lengthMinutes: NotRequired[int]
+    staffId: NotRequired[str]
+    anyStaff: NotRequired[bool]
+    waiveNotice: NotRequired[bool]
+    waiveHours: NotRequired[bool]
+
+
+class AppointmentsPage(TypedDict):
+    """A page of appointments."""
+
+    appointments: list[Appointment]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class AppointmentHold(TypedDict):
+    """The hold of a slot. It is a hold as `/holds` shows it, with the id of the appointment."""
+
+    id: str
+    status: Literal["active", "confirmed", "expired", "released"]
+    purchasedById: str
+    expiresAt: Timestamp
+    total: Decimal
+    currency: str
+    discountCode: str | None
+    lines: list[HoldLine]
+    transactionId: str | None
+    createdAt: Timestamp
+    appointmentId: str
+
+
+class Assignments(TypedDict):
+    """The assignments of staff and rooms, and their time off, in a span."""
+
+    assignments: list[Assignment]
+    truncated: bool
+
+
+class Assignment(TypedDict):
+    """The time of a staff member or of a unit of a room that an event date takes."""
+
+    resourceId: str
+    unit: int
+    startsAt: Timestamp
+    endsAt: Timestamp
+    eventId: str
+    eventDateId: str
+    title: str
+    eventDate: Timestamp
+    duration: int
+    appointmentId: str | None
+    appointmentStatus: str | None
+    substitutesForId: str | None
+
+
+class AssignedStaff(TypedDict):
+    """A staff member who teaches an event date."""
+
+    id: str
+    name: str
+    color: str
+    substitutesForId: str | None
 
 
 class DiscountCodesPage(TypedDict):
@@ -3622,6 +4124,615 @@ class Operations(Client):
         Deletes the calendar. Its address stops working at once.
         """
         return self._call("DELETE", "/calendars/{}", (calendar_id,), Deleted, idempotency_key=idempotency_key)
+
+    def list_staff(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        active: bool | None = None,
+        appointmentTypeId: str | None = None,
+    ) -> StaffPage:
+        """List staff.
+
+        Requires the permission `staff:read`.
+
+        Returns a page of the people who give appointments and teach classes. You can filter them by `active` and
+        by an appointment type that they offer.
+        """
+        return self._call("GET", "/staff", (), StaffPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort, "updatedSince": updatedSince, "active": active, "appointmentTypeId": appointmentTypeId})
+
+    def iter_staff(
+        self,
+        *,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        active: bool | None = None,
+        appointmentTypeId: str | None = None,
+    ) -> Iterator[StaffMember]:
+        """Yield the items of `list_staff`, page by page."""
+        return by_cursor(lambda cursor: self.list_staff(sort=sort, updatedSince=updatedSince, active=active, appointmentTypeId=appointmentTypeId, cursor=cursor, perPage=100), "staff")
+
+    def create_staff_member(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[StaffMemberWrite],
+    ) -> StaffMember:
+        """Create a staff member.
+
+        Requires the permission `staff:write`.
+
+        Creates a staff member and returns it. `name` is required. The person has no working hours yet; set them
+        with `PUT /staff/{id}/hours`.
+        """
+        return self._call("POST", "/staff", (), StaffMember, idempotency_key=idempotency_key, body=body)
+
+    def get_staff_member(
+        self,
+        staff_id: str,
+        /,
+    ) -> StaffMember:
+        """Get a staff member.
+
+        Requires the permission `staff:read`.
+
+        Returns one staff member.
+        """
+        return self._call("GET", "/staff/{}", (staff_id,), StaffMember)
+
+    def update_staff_member(
+        self,
+        staff_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[StaffMemberWrite],
+    ) -> StaffMember:
+        """Update a staff member.
+
+        Requires the permission `staff:write`.
+
+        Updates the members that you send and returns the staff member. Omitted members do not change. A person
+        who is no longer active keeps existing appointments and classes, and gets no new ones.
+        """
+        return self._call("PUT", "/staff/{}", (staff_id,), StaffMember, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def patch_staff_member(
+        self,
+        staff_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[StaffMemberWrite],
+    ) -> StaffMember:
+        """Update a staff member (PATCH).
+
+        Requires the permission `staff:write`. Does the same as `PUT`.
+        """
+        return self._call("PATCH", "/staff/{}", (staff_id,), StaffMember, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def get_working_hours(
+        self,
+        staff_id: str,
+        /,
+    ) -> WorkingHours:
+        """Get the working hours of a staff member.
+
+        Requires the permission `staff:read`.
+
+        Returns when the person works: shifts that repeat every week, and the days that have other shifts.
+        """
+        return self._call("GET", "/staff/{}/hours", (staff_id,), WorkingHours)
+
+    def update_working_hours(
+        self,
+        staff_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[WorkingHoursWrite],
+    ) -> WorkingHours:
+        """Replace the working hours of a staff member.
+
+        Requires the permission `staff:write`.
+
+        Replaces the working hours and returns them. `weekly` and `dates` are required, because each list replaces
+        the current one. Existing appointments stay, also those that are now outside the hours.
+
+        Times are wall times in the `timezone` of the shift. A shift whose `ends` is not after its `starts` ends
+        on the next day. If the clock skips a time, the time moves forward by the gap. If a time occurs twice, the
+        first occurrence counts.
+        """
+        return self._call("PUT", "/staff/{}/hours", (staff_id,), WorkingHours, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def list_time_off(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        staffId: str | None = None,
+        roomId: str | None = None,
+        startsFrom: str | None = None,
+        startsBefore: str | None = None,
+    ) -> TimeOffPage:
+        """List time off.
+
+        Requires the permission `staff:read`.
+
+        Returns a page of the time off of staff and rooms, ordered by its start.
+        """
+        return self._call("GET", "/time-off", (), TimeOffPage, query={"page": page, "perPage": perPage, "cursor": cursor, "staffId": staffId, "roomId": roomId, "startsFrom": startsFrom, "startsBefore": startsBefore})
+
+    def iter_time_off(
+        self,
+        *,
+        staffId: str | None = None,
+        roomId: str | None = None,
+        startsFrom: str | None = None,
+        startsBefore: str | None = None,
+    ) -> Iterator[TimeOff]:
+        """Yield the items of `list_time_off`, page by page."""
+        return by_cursor(lambda cursor: self.list_time_off(staffId=staffId, roomId=roomId, startsFrom=startsFrom, startsBefore=startsBefore, cursor=cursor, perPage=100), "timeOff")
+
+    def create_time_off(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[TimeOffWrite],
+    ) -> TimeOff:
+        """Create time off.
+
+        Requires the permission `staff:write`.
+
+        Takes a staff member or a room off the calendar for at most two years, and returns the time off.
+        `startsAt`, `endsAt` and one of `staffId` and `roomId` are required.
+
+        If there are appointments or classes at that time, the request fails with `STAFF_BUSY` or `ROOM_BUSY`, and
+        `details` names the first one. With `keepBookings`, they stay, and you move or cancel them.
+        """
+        return self._call("POST", "/time-off", (), TimeOff, idempotency_key=idempotency_key, body=body)
+
+    def delete_time_off(
+        self,
+        time_off_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Deleted:
+        """Delete time off.
+
+        Requires the permission `staff:write`.
+
+        Puts the staff member or room back on the calendar.
+        """
+        return self._call("DELETE", "/time-off/{}", (time_off_id,), Deleted, idempotency_key=idempotency_key)
+
+    def list_holidays(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        from: str | None = None,
+        to: str | None = None,
+    ) -> HolidaysPage:
+        """List holidays.
+
+        Requires the permission `staff:read`.
+
+        Returns a page of the holidays, ordered by their day.
+        """
+        return self._call("GET", "/holidays", (), HolidaysPage, query={"page": page, "perPage": perPage, "cursor": cursor, "from": from, "to": to})
+
+    def iter_holidays(
+        self,
+        *,
+        from: str | None = None,
+        to: str | None = None,
+    ) -> Iterator[Holiday]:
+        """Yield the items of `list_holidays`, page by page."""
+        return by_cursor(lambda cursor: self.list_holidays(from=from, to=to, cursor=cursor, perPage=100), "holidays")
+
+    def create_holiday(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[HolidayWrite],
+    ) -> Holiday:
+        """Create a holiday.
+
+        Requires the permission `staff:write`.
+
+        Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
+        required. Existing appointments stay.
+        """
+        return self._call("POST", "/holidays", (), Holiday, idempotency_key=idempotency_key, body=body)
+
+    def delete_holiday(
+        self,
+        holiday_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Deleted:
+        """Delete a holiday.
+
+        Requires the permission `staff:write`.
+
+        Deletes a holiday.
+        """
+        return self._call("DELETE", "/holidays/{}", (holiday_id,), Deleted, idempotency_key=idempotency_key)
+
+    def list_rooms(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        active: bool | None = None,
+    ) -> RoomsPage:
+        """List rooms.
+
+        Requires the permission `rooms:read`.
+
+        Returns a page of the rooms and the equipment. You can filter them by `active`.
+        """
+        return self._call("GET", "/rooms", (), RoomsPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort, "updatedSince": updatedSince, "active": active})
+
+    def iter_rooms(
+        self,
+        *,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        active: bool | None = None,
+    ) -> Iterator[Room]:
+        """Yield the items of `list_rooms`, page by page."""
+        return by_cursor(lambda cursor: self.list_rooms(sort=sort, updatedSince=updatedSince, active=active, cursor=cursor, perPage=100), "rooms")
+
+    def create_room(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[RoomWrite],
+    ) -> Room:
+        """Create a room.
+
+        Requires the permission `rooms:write`.
+
+        Creates a room or a kind of equipment and returns it. `name` is required. `capacity` is the number of
+        units. An appointment or a class uses one unit for its whole time.
+        """
+        return self._call("POST", "/rooms", (), Room, idempotency_key=idempotency_key, body=body)
+
+    def get_room(
+        self,
+        room_id: str,
+        /,
+    ) -> Room:
+        """Get a room.
+
+        Requires the permission `rooms:read`.
+
+        Returns one room.
+        """
+        return self._call("GET", "/rooms/{}", (room_id,), Room)
+
+    def update_room(
+        self,
+        room_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[RoomWrite],
+    ) -> Room:
+        """Update a room.
+
+        Requires the permission `rooms:write`.
+
+        Updates the members that you send and returns the room. Omitted members do not change. A room that is no
+        longer active keeps existing appointments and classes, and gets no new ones.
+
+        If `capacity` would remove a unit that is used now or later, the request fails with `ROOM_BUSY`.
+        """
+        return self._call("PUT", "/rooms/{}", (room_id,), Room, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def patch_room(
+        self,
+        room_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[RoomWrite],
+    ) -> Room:
+        """Update a room (PATCH).
+
+        Requires the permission `rooms:write`. Does the same as `PUT`.
+        """
+        return self._call("PATCH", "/rooms/{}", (room_id,), Room, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def list_appointment_types(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        active: bool | None = None,
+        staffId: str | None = None,
+    ) -> AppointmentTypesPage:
+        """List appointment types.
+
+        Requires the permission `appointment-types:read`.
+
+        Returns a page of the appointments that the company offers. You can filter them by `active` and by staff
+        member.
+        """
+        return self._call("GET", "/appointment-types", (), AppointmentTypesPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort, "updatedSince": updatedSince, "active": active, "staffId": staffId})
+
+    def iter_appointment_types(
+        self,
+        *,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        active: bool | None = None,
+        staffId: str | None = None,
+    ) -> Iterator[AppointmentType]:
+        """Yield the items of `list_appointment_types`, page by page."""
+        return by_cursor(lambda cursor: self.list_appointment_types(sort=sort, updatedSince=updatedSince, active=active, staffId=staffId, cursor=cursor, perPage=100), "appointmentTypes")
+
+    def create_appointment_type(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[AppointmentTypeWrite],
+    ) -> AppointmentType:
+        """Create an appointment type.
+
+        Requires the permission `appointment-types:write`.
+
+        Creates an appointment type and returns it. `title` and `lengths` are required. Without `pricingOptions`,
+        appointments are free.
+
+        The type has an event, `eventId`, whose dates are the appointments. `/events` lists it from its first
+        appointment on. Change the type, not the event: changes of the event are refused with `APPOINTMENT_EVENT`.
+        """
+        return self._call("POST", "/appointment-types", (), AppointmentType, idempotency_key=idempotency_key, body=body)
+
+    def get_appointment_type(
+        self,
+        appointment_type_id: str,
+        /,
+    ) -> AppointmentType:
+        """Get an appointment type.
+
+        Requires the permission `appointment-types:read`.
+
+        Returns one appointment type.
+        """
+        return self._call("GET", "/appointment-types/{}", (appointment_type_id,), AppointmentType)
+
+    def update_appointment_type(
+        self,
+        appointment_type_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[AppointmentTypeWrite],
+    ) -> AppointmentType:
+        """Update an appointment type.
+
+        Requires the permission `appointment-types:write`.
+
+        Updates the members that you send and returns the appointment type. Omitted members and pricing options do
+        not change. `lengths`, `staffIds` and `rooms` are replaced as a whole. Existing appointments keep their
+        time, length, buffers, staff member, rooms and price.
+        """
+        return self._call("PUT", "/appointment-types/{}", (appointment_type_id,), AppointmentType, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def patch_appointment_type(
+        self,
+        appointment_type_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[AppointmentTypeWrite],
+    ) -> AppointmentType:
+        """Update an appointment type (PATCH).
+
+        Requires the permission `appointment-types:write`. Does the same as `PUT`.
+        """
+        return self._call("PATCH", "/appointment-types/{}", (appointment_type_id,), AppointmentType, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def find_slots(
+        self,
+        *,
+        appointmentTypeId: str | None = None,
+        lengthMinutes: int | None = None,
+        staffId: str | None = None,
+        from: str | None = None,
+        to: str | None = None,
+        timezone: str | None = None,
+        explain: bool | None = None,
+        waiveNotice: bool | None = None,
+        movingId: str | None = None,
+    ) -> Slots:
+        """Find free slots.
+
+        Requires the permission `appointments:read`.
+
+        Returns the starts at which an appointment can be booked, by day, for 1 to 31 days. `appointmentTypeId`,
+        `from` and `to` are required.
+
+        A slot can be taken before you book it. To keep it while the customer pays, send `POST
+        /appointment-holds`.
+        """
+        return self._call("GET", "/slots", (), Slots, query={"appointmentTypeId": appointmentTypeId, "lengthMinutes": lengthMinutes, "staffId": staffId, "from": from, "to": to, "timezone": timezone, "explain": explain, "waiveNotice": waiveNotice, "movingId": movingId})
+
+    def list_appointments(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        sort: Literal["startsAt", "-startsAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        customerId: str | None = None,
+        staffId: str | None = None,
+        roomId: str | None = None,
+        appointmentTypeId: str | None = None,
+        status: Literal["held", "booked", "cancelled"] | None = None,
+        startsFrom: str | None = None,
+        startsBefore: str | None = None,
+    ) -> AppointmentsPage:
+        """List appointments.
+
+        Requires the permission `appointments:read`.
+
+        Returns a page of appointments. Without `status`, held slots are left out. `total` is at most 10000.
+        """
+        return self._call("GET", "/appointments", (), AppointmentsPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort, "updatedSince": updatedSince, "customerId": customerId, "staffId": staffId, "roomId": roomId, "appointmentTypeId": appointmentTypeId, "status": status, "startsFrom": startsFrom, "startsBefore": startsBefore})
+
+    def iter_appointments(
+        self,
+        *,
+        sort: Literal["startsAt", "-startsAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        customerId: str | None = None,
+        staffId: str | None = None,
+        roomId: str | None = None,
+        appointmentTypeId: str | None = None,
+        status: Literal["held", "booked", "cancelled"] | None = None,
+        startsFrom: str | None = None,
+        startsBefore: str | None = None,
+    ) -> Iterator[Appointment]:
+        """Yield the items of `list_appointments`, page by page."""
+        return by_cursor(lambda cursor: self.list_appointments(sort=sort, updatedSince=updatedSince, customerId=customerId, staffId=staffId, roomId=roomId, appointmentTypeId=appointmentTypeId, status=status, startsFrom=startsFrom, startsBefore=startsBefore, cursor=cursor, perPage=100), "appointments")
+
+    def create_appointment(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[AppointmentWrite],
+    ) -> Appointment:
+        """Book an appointment.
+
+        Requires the permission `appointments:write`.
+
+        Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
+        `localStart` are required. If the length has several prices, `pricingOptionId` is too.
+
+        Without `staffId`, the platform chooses among the people who are free: the one with the fewest minutes
+        booked in the calendar week of the start, then the fewest on its day.
+
+        If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+        type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+        """
+        return self._call("POST", "/appointments", (), Appointment, idempotency_key=idempotency_key, body=body)
+
+    def get_appointment(
+        self,
+        appointment_id: str,
+        /,
+    ) -> Appointment:
+        """Get an appointment.
+
+        Requires the permission `appointments:read`.
+
+        Returns one appointment, also one that is held.
+        """
+        return self._call("GET", "/appointments/{}", (appointment_id,), Appointment)
+
+    def move_appointment(
+        self,
+        appointment_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[AppointmentMove],
+    ) -> Appointment:
+        """Move an appointment.
+
+        Requires the permission `appointments:write`.
+
+        Changes the start, the length or the staff member in one step, and returns the appointment. Omitted
+        members do not change. The price stays, and the cancellation policy does not apply. The appointment keeps
+        its id, and gets another `eventDateId`. Moving an appointment to its present slot changes nothing.
+
+        If the new slot is not free, the request fails with `SLOT_UNAVAILABLE`, and the appointment keeps the old
+        one. A cancelled appointment fails with `ALREADY_CANCELLED`, one that has started with `EVENT_PAST`, and a
+        held one with `HOLD_NOT_CONFIRMED`.
+        """
+        return self._call("POST", "/appointments/{}/move", (appointment_id,), Appointment, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def cancel_appointment(
+        self,
+        appointment_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[CancellationWrite],
+    ) -> Appointment:
+        """Cancel an appointment.
+
+        Requires the permission `appointments:write`.
+
+        Cancels an appointment and returns it. The slot is free again, unless a customer on its waitlist takes it.
+        A late cancellation keeps the payment, unless `waivePolicy` is true. A repeated cancellation fails with
+        `ALREADY_CANCELLED`. A held slot fails with `HOLD_NOT_CONFIRMED`; release it with `DELETE /holds/{id}`.
+        """
+        return self._call("POST", "/appointments/{}/cancel", (appointment_id,), Appointment, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def create_appointment_hold(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[AppointmentHoldWrite],
+    ) -> AppointmentHold:
+        """Hold a slot.
+
+        Requires the permission `appointments:write`.
+
+        Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
+        release it with `DELETE /holds/{id}`; both require `holds:write`. If the hold expires, the slot is free
+        again.
+
+        If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+        type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+        """
+        return self._call("POST", "/appointment-holds", (), AppointmentHold, idempotency_key=idempotency_key, body=body)
+
+    def list_assignments(
+        self,
+        *,
+        startsFrom: str | None = None,
+        startsBefore: str | None = None,
+        resourceIds: str | None = None,
+    ) -> Assignments:
+        """List assignments of staff and rooms.
+
+        Requires the permission `appointments:read`.
+
+        Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
+        ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+        """
+        return self._call("GET", "/assignments", (), Assignments, query={"startsFrom": startsFrom, "startsBefore": startsBefore, "resourceIds": resourceIds})
 
     def list_discount_codes(
         self,

@@ -287,6 +287,69 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/customer/{id}/appointments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List a customer's appointments
+         * @description Requires the scope `appointments:read`.
+         *
+         *     Returns a page of the appointments that the customer bought or attends, the latest first. Cancelled ones are
+         *     included. `total` is at most 10000.
+         */
+        get: operations["listAppointments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/customer/{id}/appointment/{appointmentId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+                /**
+                 * @description The appointment's id (`appt_…`).
+                 * @example appt_01jb4x9m3vf6ksn8w2d7pq5r22
+                 */
+                appointmentId: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a customer's appointment
+         * @description Requires the scope `appointments:read`.
+         *
+         *     Returns one appointment in the same form as an item of the list. An appointment that the customer neither bought
+         *     nor attends gets 404.
+         */
+        get: operations["getAppointment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/customer/{id}/media": {
         parameters: {
             query?: never;
@@ -748,6 +811,109 @@ export interface components {
             payment?: components["schemas"]["CardPayment"];
             /** @description The id of the subscription that the pass belongs to. Absent if there is none. */
             subscription_id?: string;
+        };
+        /** @description A page of appointments. */
+        AppointmentList: {
+            /** @description The appointments of this page. */
+            data: components["schemas"]["Appointment"][];
+            /** @description The number of matching appointments on all pages. */
+            total: number;
+            /** @description The number of this page, counted from 0. */
+            page: number;
+            /** @description The page size that was used. */
+            pageSize: number;
+        };
+        /** @description An appointment. */
+        AppointmentResponse: {
+            data: components["schemas"]["Appointment"];
+        };
+        /** @description An appointment of a customer. */
+        Appointment: {
+            /** @description The appointment's id. */
+            id: string;
+            /**
+             * @description The type of the object.
+             * @constant
+             */
+            type: "appointment";
+            /** @description The appointment type's id. */
+            appointment_type_id: string;
+            /** @description The title. */
+            title: string;
+            /** @description Where it takes place. Empty if it is not set. */
+            location: string;
+            /**
+             * @description Whether the appointment is cancelled.
+             * @enum {string}
+             */
+            status: "booked" | "cancelled";
+            /** @description The id of the booking. It is also in the list of bookings. */
+            booking_id: string;
+            /** @description The id of the purchase. */
+            transaction_id: string;
+            staff: components["schemas"]["AppointmentStaff"];
+            /** @description The rooms and the equipment. */
+            rooms: components["schemas"]["AppointmentRoom"][];
+            /** @description When the appointment starts. */
+            starts_at: components["schemas"]["LocalDateTime"];
+            /** @description When the appointment ends. */
+            ends_at: components["schemas"]["LocalDateTime"];
+            /** @description The length in minutes. */
+            duration: number;
+            /** @description The IANA name of the time zone of these times, for example `Europe/London`. */
+            tz: string;
+            /** @description The customer who paid. */
+            purchased_by: components["schemas"]["CustomerReference"];
+            /** @description The customer who attends. Present only if this is not the customer who paid. */
+            bought_for?: components["schemas"]["CustomerReference"];
+            /** @description The price that was booked. */
+            pricing_option: {
+                /** @description The pricing option's id. */
+                id: string;
+            };
+            /** @description How the appointment was paid. `method` says which form it has. */
+            payment: components["schemas"]["CardPayment"] | components["schemas"]["PassPayment"];
+            /**
+             * @description Whether the customer attended.
+             * @enum {string}
+             */
+            attendance: "unknown" | "attended" | "no_show";
+            /** @description Whether the appointment is cancelled. */
+            is_cancelled: boolean;
+            /** @description Whether the payment was refunded. It does not depend on `is_cancelled`. */
+            is_refunded: boolean;
+            /** @description Whether the cancellation was late under the cancellation policy. */
+            late: boolean;
+            /** @description The amount in minor units that is still to be refunded. */
+            base100refund_due: number;
+            /** @description The amount in minor units that was refunded. */
+            base100refunded_amount: number;
+            /** @description The number of credits that were returned to the pass. */
+            credits_returned: number;
+            /** @description When the appointment was cancelled. Absent unless it is. */
+            cancelled_at?: components["schemas"]["LocalDateTime"];
+            /** @description When the appointment was booked. */
+            created_at: components["schemas"]["LocalDateTime"];
+            /** @description When the appointment was last changed. */
+            updated_at: components["schemas"]["LocalDateTime"];
+        };
+        /** @description The person who gives an appointment. */
+        AppointmentStaff: {
+            /** @description The staff member's id. */
+            id: string;
+            /** @description The name. */
+            name: string;
+            /** @description The colour of the person in calendars. */
+            color: string;
+        };
+        /** @description A unit of a room. */
+        AppointmentRoom: {
+            /** @description The room's id. */
+            id: string;
+            /** @description The name. */
+            name: string;
+            /** @description The unit, counted from 1. */
+            unit: number;
         };
         /** @description A page of subscriptions. */
         SubscriptionList: {
@@ -2202,6 +2368,212 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["SubscriptionResponse"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAppointments: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 0. */
+                page?: number;
+                /** @description The number of appointments on a page. Values over 100 are treated as 100. */
+                pageSize?: number;
+                /** @description Return only appointments with this status. */
+                status?: "booked" | "cancelled";
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of appointments */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "appt_01jb4x9m3vf6ksn8w2d7pq5r22",
+                     *           "type": "appointment",
+                     *           "appointment_type_id": "apt_01jb4x9m3vf6ksn8w2d7pq5r23",
+                     *           "title": "Massage",
+                     *           "location": "Studio 1",
+                     *           "status": "booked",
+                     *           "booking_id": "booking_01jb4x9m3vf6ksn8w2d7pq5r22",
+                     *           "transaction_id": "txn_01jb4x9m3vf6ksn8w2d7pq5r24",
+                     *           "staff": {
+                     *             "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r25",
+                     *             "name": "Ana Lima",
+                     *             "color": "#1f6feb"
+                     *           },
+                     *           "rooms": [
+                     *             {
+                     *               "id": "room_01jb4x9m3vf6ksn8w2d7pq5r26",
+                     *               "name": "Treatment Room",
+                     *               "unit": 1
+                     *             }
+                     *           ],
+                     *           "starts_at": "2026-03-30T10:00:00",
+                     *           "ends_at": "2026-03-30T11:00:00",
+                     *           "duration": 60,
+                     *           "tz": "Europe/London",
+                     *           "purchased_by": {
+                     *             "id": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "type": "customer",
+                     *             "firstname": "Zoë",
+                     *             "lastname": "O'Brien",
+                     *             "email": "zoe@example.com"
+                     *           },
+                     *           "pricing_option": {
+                     *             "id": "po-01jb4x9m3vf6ksn8w2d7pq5r27"
+                     *           },
+                     *           "payment": {
+                     *             "method": "CARD",
+                     *             "currency": "GBP",
+                     *             "base100gross_price": 4500,
+                     *             "base100net_price": 3750
+                     *           },
+                     *           "attendance": "unknown",
+                     *           "is_cancelled": false,
+                     *           "is_refunded": false,
+                     *           "late": false,
+                     *           "base100refund_due": 0,
+                     *           "base100refunded_amount": 0,
+                     *           "credits_returned": 0,
+                     *           "created_at": "2026-03-12T09:30:00",
+                     *           "updated_at": "2026-03-12T09:30:00"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 0,
+                     *       "pageSize": 30
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppointmentList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAppointment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+                /**
+                 * @description The appointment's id (`appt_…`).
+                 * @example appt_01jb4x9m3vf6ksn8w2d7pq5r22
+                 */
+                appointmentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The appointment */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "appt_01jb4x9m3vf6ksn8w2d7pq5r22",
+                     *         "type": "appointment",
+                     *         "appointment_type_id": "apt_01jb4x9m3vf6ksn8w2d7pq5r23",
+                     *         "title": "Massage",
+                     *         "location": "Studio 1",
+                     *         "status": "booked",
+                     *         "booking_id": "booking_01jb4x9m3vf6ksn8w2d7pq5r22",
+                     *         "transaction_id": "txn_01jb4x9m3vf6ksn8w2d7pq5r24",
+                     *         "staff": {
+                     *           "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r25",
+                     *           "name": "Ana Lima",
+                     *           "color": "#1f6feb"
+                     *         },
+                     *         "rooms": [
+                     *           {
+                     *             "id": "room_01jb4x9m3vf6ksn8w2d7pq5r26",
+                     *             "name": "Treatment Room",
+                     *             "unit": 1
+                     *           }
+                     *         ],
+                     *         "starts_at": "2026-03-30T10:00:00",
+                     *         "ends_at": "2026-03-30T11:00:00",
+                     *         "duration": 60,
+                     *         "tz": "Europe/London",
+                     *         "purchased_by": {
+                     *           "id": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "type": "customer",
+                     *           "firstname": "Zoë",
+                     *           "lastname": "O'Brien",
+                     *           "email": "zoe@example.com"
+                     *         },
+                     *         "pricing_option": {
+                     *           "id": "po-01jb4x9m3vf6ksn8w2d7pq5r27"
+                     *         },
+                     *         "payment": {
+                     *           "method": "CARD",
+                     *           "currency": "GBP",
+                     *           "base100gross_price": 4500,
+                     *           "base100net_price": 3750
+                     *         },
+                     *         "attendance": "unknown",
+                     *         "is_cancelled": false,
+                     *         "is_refunded": false,
+                     *         "late": false,
+                     *         "base100refund_due": 0,
+                     *         "base100refunded_amount": 0,
+                     *         "credits_returned": 0,
+                     *         "created_at": "2026-03-12T09:30:00",
+                     *         "updated_at": "2026-03-12T09:30:00"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppointmentResponse"];
                 };
             };
             304: components["responses"]["NotModified"];

@@ -2160,6 +2160,577 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/staff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List staff
+         * @description Requires the permission `staff:read`.
+         *
+         *     Returns a page of the people who give appointments and teach classes. You can filter them by `active` and
+         *     by an appointment type that they offer.
+         */
+        get: operations["listStaff"];
+        put?: never;
+        /**
+         * Create a staff member
+         * @description Requires the permission `staff:write`.
+         *
+         *     Creates a staff member and returns it. `name` is required. The person has no working hours yet; set them
+         *     with `PUT /staff/{id}/hours`.
+         */
+        post: operations["createStaffMember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/staff/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The staff member's id (`staff_…`).
+                 * @example staff_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["StaffId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a staff member
+         * @description Requires the permission `staff:read`.
+         *
+         *     Returns one staff member.
+         */
+        get: operations["getStaffMember"];
+        /**
+         * Update a staff member
+         * @description Requires the permission `staff:write`.
+         *
+         *     Updates the members that you send and returns the staff member. Omitted members do not change. A person
+         *     who is no longer active keeps existing appointments and classes, and gets no new ones.
+         */
+        put: operations["updateStaffMember"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update a staff member (PATCH)
+         * @description Requires the permission `staff:write`. Does the same as `PUT`.
+         */
+        patch: operations["patchStaffMember"];
+        trace?: never;
+    };
+    "/staff/{id}/hours": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The staff member's id (`staff_…`).
+                 * @example staff_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["StaffId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the working hours of a staff member
+         * @description Requires the permission `staff:read`.
+         *
+         *     Returns when the person works: shifts that repeat every week, and the days that have other shifts.
+         */
+        get: operations["getWorkingHours"];
+        /**
+         * Replace the working hours of a staff member
+         * @description Requires the permission `staff:write`.
+         *
+         *     Replaces the working hours and returns them. `weekly` and `dates` are required, because each list replaces
+         *     the current one. Existing appointments stay, also those that are now outside the hours.
+         *
+         *     Times are wall times in the `timezone` of the shift. A shift whose `ends` is not after its `starts` ends
+         *     on the next day. If the clock skips a time, the time moves forward by the gap. If a time occurs twice, the
+         *     first occurrence counts.
+         */
+        put: operations["updateWorkingHours"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/time-off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List time off
+         * @description Requires the permission `staff:read`.
+         *
+         *     Returns a page of the time off of staff and rooms, ordered by its start.
+         */
+        get: operations["listTimeOff"];
+        put?: never;
+        /**
+         * Create time off
+         * @description Requires the permission `staff:write`.
+         *
+         *     Takes a staff member or a room off the calendar for at most two years, and returns the time off.
+         *     `startsAt`, `endsAt` and one of `staffId` and `roomId` are required.
+         *
+         *     If there are appointments or classes at that time, the request fails with `STAFF_BUSY` or `ROOM_BUSY`, and
+         *     `details` names the first one. With `keepBookings`, they stay, and you move or cancel them.
+         */
+        post: operations["createTimeOff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/time-off/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The time off's id (`off_…`).
+                 * @example off_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["TimeOffId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete time off
+         * @description Requires the permission `staff:write`.
+         *
+         *     Puts the staff member or room back on the calendar.
+         */
+        delete: operations["deleteTimeOff"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/holidays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List holidays
+         * @description Requires the permission `staff:read`.
+         *
+         *     Returns a page of the holidays, ordered by their day.
+         */
+        get: operations["listHolidays"];
+        put?: never;
+        /**
+         * Create a holiday
+         * @description Requires the permission `staff:write`.
+         *
+         *     Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
+         *     required. Existing appointments stay.
+         */
+        post: operations["createHoliday"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/holidays/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The holiday's id (`hol_…`).
+                 * @example hol_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["HolidayId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a holiday
+         * @description Requires the permission `staff:write`.
+         *
+         *     Deletes a holiday.
+         */
+        delete: operations["deleteHoliday"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List rooms
+         * @description Requires the permission `rooms:read`.
+         *
+         *     Returns a page of the rooms and the equipment. You can filter them by `active`.
+         */
+        get: operations["listRooms"];
+        put?: never;
+        /**
+         * Create a room
+         * @description Requires the permission `rooms:write`.
+         *
+         *     Creates a room or a kind of equipment and returns it. `name` is required. `capacity` is the number of
+         *     units. An appointment or a class uses one unit for its whole time.
+         */
+        post: operations["createRoom"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rooms/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The room's id (`room_…`).
+                 * @example room_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RoomId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a room
+         * @description Requires the permission `rooms:read`.
+         *
+         *     Returns one room.
+         */
+        get: operations["getRoom"];
+        /**
+         * Update a room
+         * @description Requires the permission `rooms:write`.
+         *
+         *     Updates the members that you send and returns the room. Omitted members do not change. A room that is no
+         *     longer active keeps existing appointments and classes, and gets no new ones.
+         *
+         *     If `capacity` would remove a unit that is used now or later, the request fails with `ROOM_BUSY`.
+         */
+        put: operations["updateRoom"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update a room (PATCH)
+         * @description Requires the permission `rooms:write`. Does the same as `PUT`.
+         */
+        patch: operations["patchRoom"];
+        trace?: never;
+    };
+    "/appointment-types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List appointment types
+         * @description Requires the permission `appointment-types:read`.
+         *
+         *     Returns a page of the appointments that the company offers. You can filter them by `active` and by staff
+         *     member.
+         */
+        get: operations["listAppointmentTypes"];
+        put?: never;
+        /**
+         * Create an appointment type
+         * @description Requires the permission `appointment-types:write`.
+         *
+         *     Creates an appointment type and returns it. `title` and `lengths` are required. Without `pricingOptions`,
+         *     appointments are free.
+         *
+         *     The type has an event, `eventId`, whose dates are the appointments. `/events` lists it from its first
+         *     appointment on. Change the type, not the event: changes of the event are refused with `APPOINTMENT_EVENT`.
+         */
+        post: operations["createAppointmentType"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/appointment-types/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The appointment type's id (`apt_…`).
+                 * @example apt_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["AppointmentTypeId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an appointment type
+         * @description Requires the permission `appointment-types:read`.
+         *
+         *     Returns one appointment type.
+         */
+        get: operations["getAppointmentType"];
+        /**
+         * Update an appointment type
+         * @description Requires the permission `appointment-types:write`.
+         *
+         *     Updates the members that you send and returns the appointment type. Omitted members and pricing options do
+         *     not change. `lengths`, `staffIds` and `rooms` are replaced as a whole. Existing appointments keep their
+         *     time, length, buffers, staff member, rooms and price.
+         */
+        put: operations["updateAppointmentType"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update an appointment type (PATCH)
+         * @description Requires the permission `appointment-types:write`. Does the same as `PUT`.
+         */
+        patch: operations["patchAppointmentType"];
+        trace?: never;
+    };
+    "/slots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find free slots
+         * @description Requires the permission `appointments:read`.
+         *
+         *     Returns the starts at which an appointment can be booked, by day, for 1 to 31 days. `appointmentTypeId`,
+         *     `from` and `to` are required.
+         *
+         *     A slot can be taken before you book it. To keep it while the customer pays, send `POST
+         *     /appointment-holds`.
+         */
+        get: operations["findSlots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/appointments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List appointments
+         * @description Requires the permission `appointments:read`.
+         *
+         *     Returns a page of appointments. Without `status`, held slots are left out. `total` is at most 10000.
+         */
+        get: operations["listAppointments"];
+        put?: never;
+        /**
+         * Book an appointment
+         * @description Requires the permission `appointments:write`.
+         *
+         *     Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
+         *     `localStart` are required. If the length has several prices, `pricingOptionId` is too.
+         *
+         *     Without `staffId`, the platform chooses among the people who are free: the one with the fewest minutes
+         *     booked in the calendar week of the start, then the fewest on its day.
+         *
+         *     If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+         *     type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+         */
+        post: operations["createAppointment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/appointments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The appointment's id (`appt_…`).
+                 * @example appt_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["AppointmentId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an appointment
+         * @description Requires the permission `appointments:read`.
+         *
+         *     Returns one appointment, also one that is held.
+         */
+        get: operations["getAppointment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/appointments/{id}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The appointment's id (`appt_…`).
+                 * @example appt_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["AppointmentId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move an appointment
+         * @description Requires the permission `appointments:write`.
+         *
+         *     Changes the start, the length or the staff member in one step, and returns the appointment. Omitted
+         *     members do not change. The price stays, and the cancellation policy does not apply. The appointment keeps
+         *     its id, and gets another `eventDateId`. Moving an appointment to its present slot changes nothing.
+         *
+         *     If the new slot is not free, the request fails with `SLOT_UNAVAILABLE`, and the appointment keeps the old
+         *     one. A cancelled appointment fails with `ALREADY_CANCELLED`, one that has started with `EVENT_PAST`, and a
+         *     held one with `HOLD_NOT_CONFIRMED`.
+         */
+        post: operations["moveAppointment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/appointments/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The appointment's id (`appt_…`).
+                 * @example appt_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["AppointmentId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an appointment
+         * @description Requires the permission `appointments:write`.
+         *
+         *     Cancels an appointment and returns it. The slot is free again, unless a customer on its waitlist takes it.
+         *     A late cancellation keeps the payment, unless `waivePolicy` is true. A repeated cancellation fails with
+         *     `ALREADY_CANCELLED`. A held slot fails with `HOLD_NOT_CONFIRMED`; release it with `DELETE /holds/{id}`.
+         */
+        post: operations["cancelAppointment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/appointment-holds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hold a slot
+         * @description Requires the permission `appointments:write`.
+         *
+         *     Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
+         *     release it with `DELETE /holds/{id}`; both require `holds:write`. If the hold expires, the slot is free
+         *     again.
+         *
+         *     If the slot is not free, the request fails with `SLOT_UNAVAILABLE`, and `details.why` says why. If the
+         *     type is not active, it fails with `EVENT_NOT_PUBLISHED`. The other refusals are those of a purchase.
+         */
+        post: operations["createAppointmentHold"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/assignments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List assignments of staff and rooms
+         * @description Requires the permission `appointments:read`.
+         *
+         *     Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
+         *     ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+         */
+        get: operations["listAssignments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/discount-codes": {
         parameters: {
             query?: never;
@@ -2979,7 +3550,7 @@ export interface webhooks {
         put?: never;
         /**
          * An event date is changed
-         * @description The start, duration or capacity of a date changes. Sent only to endpoints that subscribe to it. The data is the event date as it was at the time of the event.
+         * @description The start, duration, capacity, staff or rooms of a date change. Sent only to endpoints that subscribe to it. The data is the event date as it was at the time of the event.
          */
         post: operations["eventDateChanged"];
         delete?: never;
@@ -3228,6 +3799,66 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "appointment.booked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An appointment is booked
+         * @description An appointment is booked. A held slot counts once its hold is confirmed. Sent only to endpoints that subscribe to it. The data is the appointment as it was at the time of the event.
+         */
+        post: operations["appointmentBooked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "appointment.moved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An appointment is moved
+         * @description The start, length, staff member or rooms of an appointment change. Sent only to endpoints that subscribe to it. The data is the appointment as it was at the time of the event.
+         */
+        post: operations["appointmentMoved"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "appointment.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An appointment is cancelled
+         * @description An appointment is cancelled. Sent only to endpoints that subscribe to it. The data is the appointment as it was at the time of the event.
+         */
+        post: operations["appointmentCancelled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -3405,6 +4036,12 @@ export interface components {
             /** @description Whether the event has more dates to come than `dates`, or, if it has none to come, more dates. */
             datesTruncated: boolean;
             bookingRules?: components["schemas"]["BookingRules"];
+            /** @description The ids of the staff members who teach new dates (`staff_…`). */
+            staffIds: string[];
+            /** @description The ids of the rooms in which new dates take place (`room_…`). */
+            roomIds: string[];
+            /** @description The id of the appointment type (`apt_…`) whose appointments are the dates of this event, or null. Change the appointment type instead of such an event. */
+            appointmentTypeId: string | null;
         };
         /** @description The first date to come, which is also the first entry of `dates`. Absent if there is none. */
         NextDate: {
@@ -3543,6 +4180,10 @@ export interface components {
             /** @description The rule from which the dates of a new event are created. A new event cannot have both this and `dates`. */
             recurrence?: components["schemas"]["RecurrenceWrite"];
             bookingRules?: components["schemas"]["BookingRulesWrite"];
+            /** @description The ids of the staff members who teach the dates (`staff_…`). Dates to come with other staff or rooms than the event keep theirs. */
+            staffIds?: string[];
+            /** @description The ids of the rooms of the dates (`room_…`). Each date uses one unit of each room. */
+            roomIds?: string[];
         };
         /** @description A booking of spots on an event date. */
         Registration: {
@@ -3720,6 +4361,10 @@ export interface components {
             closesAt: string | null;
             /** @description When the event or one of its dates was last updated. */
             updatedAt: components["schemas"]["Timestamp"];
+            /** @description The staff members who teach the date. */
+            staff: components["schemas"]["AssignedStaff"][];
+            /** @description The rooms of the date. */
+            rooms: components["schemas"]["AppointmentRoom"][];
         };
         /** @description The members of an event date that you can update. */
         EventDateUpdate: {
@@ -3731,6 +4376,10 @@ export interface components {
             endsAt?: string;
             /** @description The number of spots, or null for unlimited. It cannot be less than the spots taken. */
             capacity?: number | null;
+            /** @description The ids of the staff members who teach the date (`staff_…`). Someone who is not a staff member of the event substitutes for the one who is missing. */
+            staffIds?: string[];
+            /** @description The ids of the rooms of the date (`room_…`). */
+            roomIds?: string[];
         };
         /** @description A date to add to an event. */
         EventDateAdd: {
@@ -5081,6 +5730,717 @@ export interface components {
             /** @description Whether the customer has reached the end. */
             completed?: boolean;
         };
+        /** @description A person who gives appointments or teaches classes. */
+        StaffMember: {
+            /** @description The staff member's id. */
+            id: string;
+            /** @description The name. */
+            name: string;
+            /** @description The e-mail address. Empty if there is none. */
+            email: string;
+            /** @description The address of a picture. Empty if there is none. */
+            photoUrl: string;
+            /** @description The text about the person. Empty if there is none. */
+            bio: string;
+            /** @description The colour of the person in calendars. */
+            color: string;
+            /** @description Whether the person gets new appointments and classes. */
+            active: boolean;
+            /** @description The person's key in an earlier system, or null. */
+            reference: string | null;
+            /** @description When the staff member was created. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description When the staff member or the working hours were last updated. */
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description The members of a staff member that you can set. */
+        StaffMemberWrite: {
+            /** @description The name. Required for a new staff member. */
+            name?: string;
+            /** @description The e-mail address. An empty string clears it. */
+            email?: string;
+            /** @description The `https` address of a picture. An empty string clears it. */
+            photoUrl?: string;
+            /** @description The text about the person. */
+            bio?: string;
+            /** @description The colour in calendars: `#` and six hexadecimal digits. Defaults to one of twelve colours in turn. */
+            color?: string;
+            /** @description Whether the person gets new appointments and classes. Defaults to true. */
+            active?: boolean;
+            /** @description The person's key in an earlier system, unique among the staff. It cannot change. */
+            reference?: string;
+        };
+        /** @description A page of staff. */
+        StaffPage: {
+            /** @description The staff of this page. */
+            staff: components["schemas"]["StaffMember"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description When a staff member works. Shifts can overlap. */
+        WorkingHours: {
+            /** @description The staff member's id. */
+            staffId: string;
+            /** @description The shifts of every week, ordered by weekday and start. */
+            weekly: components["schemas"]["WeeklyHours"][];
+            /** @description The days that have other shifts, ordered by date. */
+            dates: components["schemas"]["DateHours"][];
+            /** @description When the working hours or the staff member were last updated. */
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description A shift that begins on the same weekday of every week. */
+        WeeklyHours: {
+            /** @description The weekday: 1 is Monday, and 7 is Sunday. */
+            weekday: number;
+            /** @description When the shift starts: `HH:MM`. */
+            starts: string;
+            /** @description When the shift ends: `HH:MM`, up to `24:00`. An end that is not after the start is on the next day. */
+            ends: string;
+            /** @description The location of the appointments for which the shift is. Empty means any location. */
+            location: string;
+            /** @description The IANA name of the time zone of the shift. */
+            timezone: string;
+        };
+        /** @description The shifts of one day. They replace the weekly shifts that begin on it. */
+        DateHours: {
+            /**
+             * Format: date
+             * @description The day.
+             */
+            date: string;
+            /** @description The shifts. Empty if the person does not work on this day. */
+            ranges: components["schemas"]["HoursRange"][];
+        };
+        /** @description A shift. */
+        HoursRange: {
+            /** @description When the shift starts: `HH:MM`. */
+            starts: string;
+            /** @description When the shift ends: `HH:MM`, up to `24:00`. An end that is not after the start is on the next day. */
+            ends: string;
+            /** @description The location of the appointments for which the shift is. Empty means any location. */
+            location: string;
+            /** @description The IANA name of the time zone of the shift. */
+            timezone: string;
+        };
+        /** @description The new working hours. */
+        WorkingHoursWrite: {
+            /** @description The shifts of every week. */
+            weekly: components["schemas"]["WeeklyHoursWrite"][];
+            /** @description The days that have other shifts, each day once. */
+            dates: components["schemas"]["DateHoursWrite"][];
+        };
+        /** @description A shift that begins on the same weekday of every week. */
+        WeeklyHoursWrite: {
+            /** @description The weekday: 1 is Monday, and 7 is Sunday. */
+            weekday: number;
+            /** @description When the shift starts: `HH:MM`. */
+            starts: string;
+            /** @description When the shift ends: `HH:MM`, up to `24:00`. An end that is not after the start is on the next day. */
+            ends: string;
+            /** @description The location of the appointments for which the shift is. Empty means any location. */
+            location?: string;
+            /** @description The IANA name of the time zone of the shift. Defaults to the company's. */
+            timezone?: string;
+        };
+        /** @description The shifts of one day. They replace the weekly shifts that begin on it. */
+        DateHoursWrite: {
+            /** @description The day: `YYYY-MM-DD`. */
+            date: string;
+            /** @description The shifts. Empty if the person does not work on this day. */
+            ranges?: components["schemas"]["HoursRangeWrite"][];
+        };
+        /** @description A shift. */
+        HoursRangeWrite: {
+            /** @description When the shift starts: `HH:MM`. */
+            starts: string;
+            /** @description When the shift ends: `HH:MM`, up to `24:00`. An end that is not after the start is on the next day. */
+            ends: string;
+            /** @description The location of the appointments for which the shift is. Empty means any location. */
+            location?: string;
+            /** @description The IANA name of the time zone of the shift. Defaults to the company's. */
+            timezone?: string;
+        };
+        /** @description A time at which a staff member or a room cannot be booked. */
+        TimeOff: {
+            /** @description The id of the time off. */
+            id: string;
+            /** @description The id of the staff member (`staff_…`), or null. */
+            staffId: string | null;
+            /** @description The id of the room (`room_…`), all units of which are off, or null. */
+            roomId: string | null;
+            /** @description When it starts. */
+            startsAt: components["schemas"]["Timestamp"];
+            /** @description When it ends. */
+            endsAt: components["schemas"]["Timestamp"];
+            /** @description The reason. Empty if none was given. */
+            reason: string;
+            /** @description When it was created. */
+            createdAt: components["schemas"]["Timestamp"];
+        };
+        /** @description The time off to create. */
+        TimeOffWrite: {
+            /** @description The id of the staff member (`staff_…`). */
+            staffId?: string;
+            /** @description The id of the room (`room_…`), instead of `staffId`. */
+            roomId?: string;
+            /** @description When it starts: in UTC or with an offset. */
+            startsAt: string;
+            /** @description When it ends: in UTC or with an offset. At most two years after the start. */
+            endsAt: string;
+            /** @description The reason. */
+            reason?: string;
+            /** @description Whether appointments and classes at that time stay. Otherwise, they are a reason to refuse the request. */
+            keepBookings?: boolean;
+        };
+        /** @description A page of time off. */
+        TimeOffPage: {
+            /** @description The time off of this page. */
+            timeOff: components["schemas"]["TimeOff"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description A day on which nobody can be booked. */
+        Holiday: {
+            /** @description The holiday's id. */
+            id: string;
+            /**
+             * Format: date
+             * @description The day, from midnight to midnight in the time zone of a shift.
+             */
+            date: string;
+            /** @description The name. */
+            name: string;
+            /** @description The location that is closed. Empty means all locations. */
+            location: string;
+            /** @description When the holiday was created. */
+            createdAt: components["schemas"]["Timestamp"];
+        };
+        /** @description The holiday to create. */
+        HolidayWrite: {
+            /** @description The day: `YYYY-MM-DD`. */
+            date: string;
+            /** @description The name. */
+            name: string;
+            /** @description The location that is closed. Empty means all locations. */
+            location?: string;
+        };
+        /** @description A page of holidays. */
+        HolidaysPage: {
+            /** @description The holidays of this page. */
+            holidays: components["schemas"]["Holiday"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description A room, or a kind of equipment. */
+        Room: {
+            /** @description The room's id. */
+            id: string;
+            /** @description The name. */
+            name: string;
+            /**
+             * @description Whether it is a room or equipment.
+             * @enum {string}
+             */
+            kind: "room" | "equipment";
+            /** @description The number of units. An appointment or a class uses one. */
+            capacity: number;
+            /** @description Where it is. Empty if it is not set. */
+            location: string;
+            /** @description Whether new appointments and classes can use it. */
+            active: boolean;
+            /** @description The room's key in an earlier system, or null. */
+            reference: string | null;
+            /** @description When the room was created. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description When the room was last updated. */
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description The members of a room that you can set. */
+        RoomWrite: {
+            /** @description The name. Required for a new room. */
+            name?: string;
+            /**
+             * @description Whether it is a room or equipment. Defaults to `room`.
+             * @enum {string}
+             */
+            kind?: "room" | "equipment";
+            /** @description The number of units. Defaults to 1. */
+            capacity?: number;
+            /** @description Where it is. */
+            location?: string;
+            /** @description Whether new appointments and classes can use it. Defaults to true. */
+            active?: boolean;
+            /** @description The room's key in an earlier system, unique among the rooms. It cannot change. */
+            reference?: string;
+        };
+        /** @description A page of rooms. */
+        RoomsPage: {
+            /** @description The rooms of this page. */
+            rooms: components["schemas"]["Room"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description Appointments that the company offers. */
+        AppointmentType: {
+            /** @description The appointment type's id. */
+            id: string;
+            /** @description The id of the event whose dates are the appointments. */
+            eventId: string;
+            /** @description The title. */
+            title: string;
+            /** @description The description. Empty if there is none. */
+            description: string;
+            /** @description Where the appointments take place. Empty if it is not set. */
+            location: string;
+            /** @description The IANA name of the time zone, for example `Europe/London`. */
+            timezone: string;
+            /** @description The minutes that an appointment can last, in ascending order. */
+            lengths: number[];
+            /** @description The minutes before an appointment during which its staff member and rooms are also taken. */
+            bufferBeforeMinutes: number;
+            /** @description The minutes after an appointment during which its staff member and rooms are also taken. */
+            bufferAfterMinutes: number;
+            /** @description Appointments start at local times whose minutes after midnight are a multiple of this number. */
+            slotMinutes: number;
+            /** @description The number of minutes before its start until which an appointment can be booked. */
+            minimumNoticeMinutes: number;
+            /** @description The number of days before its start from which an appointment can be booked, or null for no limit. */
+            maximumAdvanceDays: number | null;
+            /** @description The ids of the staff members who offer the type (`staff_…`). */
+            staffIds: string[];
+            /** @description The rooms that each appointment uses: one unit for each entry. */
+            rooms: components["schemas"]["RoomRequirement"][];
+            /** @description The prices. */
+            pricingOptions: components["schemas"]["AppointmentPrice"][];
+            /** @description The number of minutes before the start until which a cancellation is free. Null means until the start. */
+            freeCancellationMinutes: number | null;
+            /** @description Whether the type can be booked. */
+            active: boolean;
+            /** @description The type's key in an earlier system, or null. */
+            reference: string | null;
+            /** @description When the appointment type was created. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description When the appointment type was last updated. */
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description One unit of a room that each appointment uses. */
+        RoomRequirement: {
+            /** @description The ids of the possible rooms (`room_…`), in the order of preference. */
+            anyOf: string[];
+        };
+        /** @description A price of an appointment. */
+        AppointmentPrice: {
+            /** @description The pricing option's id. */
+            id: string;
+            /** @description The name. */
+            name: string;
+            /** @description The price in major units, including tax. */
+            price: number;
+            currency: components["schemas"]["Currency"];
+            /** @description The number of pass credits that an appointment costs, or null if it cannot be paid by pass. */
+            credits: number | null;
+            /** @description The percentage of tax that the price includes. */
+            taxRate: number;
+            /** @description The length to which the price applies, or null for all lengths. */
+            lengthMinutes: number | null;
+        };
+        /** @description A price to add or, with an `id`, to change. */
+        AppointmentPriceWrite: {
+            /** @description The id of the pricing option to change (`po-…`). Without it, one is added. */
+            id?: string;
+            /** @description The name, unique within the type. Required for a new price. */
+            name?: string;
+            /** @description The price in major units with at most two decimals, including tax. Required for a new price. */
+            price?: number;
+            /** @description The currency (ISO 4217). Defaults to the company's currency. */
+            currency?: components["schemas"]["Currency"];
+            /** @description The number of pass credits that an appointment costs, or null if it cannot be paid by pass. */
+            credits?: number | null;
+            /** @description The tax included in the price, in percent with at most two decimals. Defaults to 0. */
+            taxRate?: number;
+            /** @description One of the lengths, or null for all lengths, which is the default. It cannot change. */
+            lengthMinutes?: number | null;
+        };
+        /** @description The members of an appointment type that you can set. */
+        AppointmentTypeWrite: {
+            /** @description The title. Required for a new type. */
+            title?: string;
+            /** @description The description. */
+            description?: string;
+            /** @description Where the appointments take place. Shifts and holidays of other locations do not count. */
+            location?: string;
+            /** @description The IANA name of the time zone of new appointments. Defaults to the company's. */
+            timezone?: string;
+            /** @description The minutes that an appointment can last. Required for a new type. */
+            lengths?: number[];
+            /** @description The minutes before an appointment during which its staff member and rooms are also taken. Defaults to 0. */
+            bufferBeforeMinutes?: number;
+            /** @description The minutes after an appointment during which its staff member and rooms are also taken. Defaults to 0. */
+            bufferAfterMinutes?: number;
+            /** @description The grid of the starts, in minutes after midnight. Defaults to 15. */
+            slotMinutes?: number;
+            /** @description The number of minutes before its start until which an appointment can be booked. Defaults to 0. */
+            minimumNoticeMinutes?: number;
+            /** @description The number of days before its start from which an appointment can be booked, or null for no limit. */
+            maximumAdvanceDays?: number | null;
+            /** @description The ids of the staff members who offer the type (`staff_…`). Nobody can book a type without staff. */
+            staffIds?: string[];
+            /** @description The rooms that each appointment uses: one unit for each entry. A room can be in only one entry. */
+            rooms?: components["schemas"]["RoomRequirement"][];
+            /** @description The prices to add or change. */
+            pricingOptions?: components["schemas"]["AppointmentPriceWrite"][];
+            /** @description The number of minutes before the start until which a cancellation is free. Null means until the start. */
+            freeCancellationMinutes?: number | null;
+            /** @description Whether the type can be booked. Defaults to true. */
+            active?: boolean;
+            /** @description The type's key in an earlier system, unique among the types. It cannot change. */
+            reference?: string;
+        };
+        /** @description A page of appointment types. */
+        AppointmentTypesPage: {
+            /** @description The appointment types of this page. */
+            appointmentTypes: components["schemas"]["AppointmentType"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description The free slots of a span. */
+        Slots: {
+            /** @description The IANA name of the time zone of the days and of `localStart`. */
+            timezone: string;
+            /** @description The minutes of each slot. */
+            lengthMinutes: number;
+            /** @description One entry for each day of the request. */
+            days: components["schemas"]["SlotDay"][];
+        };
+        /** @description The free slots of a day. */
+        SlotDay: {
+            /**
+             * Format: date
+             * @description The day.
+             */
+            date: string;
+            /** @description The slots, ordered by their start. */
+            slots: components["schemas"]["Slot"][];
+            /**
+             * @description Why the day has no slots. Present only with `explain`, for a day without slots.
+             * @enum {string}
+             */
+            reason?: "no_staff" | "past" | "beyond_horizon" | "no_hours" | "holiday" | "time_off" | "too_short_notice" | "staff_busy" | "room_busy";
+        };
+        /** @description A start at which an appointment can be booked. */
+        Slot: {
+            /** @description When the appointment would start. */
+            startsAt: components["schemas"]["Timestamp"];
+            /** @description When it would end. */
+            endsAt: components["schemas"]["Timestamp"];
+            /** @description When it would start, as local time in the time zone of the response. When the clocks go back, a local time can occur twice. */
+            localStart: string;
+            /** @description The ids of the people who are free, at most 20. A booking without `staffId` gets the first one. */
+            staffIds: string[];
+        };
+        /**
+         * @description The status of an appointment. A `held` slot is kept while the customer pays.
+         * @enum {string}
+         */
+        AppointmentStatus: "held" | "booked" | "cancelled";
+        /** @description An appointment: a booking of a slot. */
+        Appointment: {
+            /** @description The appointment's id. */
+            id: string;
+            /** @description The appointment type's id. */
+            appointmentTypeId: string;
+            /** @description The title. */
+            title: string;
+            /** @description Where it takes place. Empty if it is not set. */
+            location: string;
+            status: components["schemas"]["AppointmentStatus"];
+            staff: components["schemas"]["AppointmentStaff"];
+            /** @description The rooms and the equipment. */
+            rooms: components["schemas"]["AppointmentRoom"][];
+            /** @description When the appointment starts. */
+            startsAt: components["schemas"]["Timestamp"];
+            /** @description When the appointment ends. */
+            endsAt: components["schemas"]["Timestamp"];
+            /** @description The length in minutes. */
+            lengthMinutes: number;
+            /** @description The IANA name of the time zone, for example `Europe/London`. */
+            timezone: string;
+            /** @description The minutes before the appointment during which its staff member and rooms are also taken. */
+            bufferBeforeMinutes: number;
+            /** @description The minutes after the appointment during which its staff member and rooms are also taken. */
+            bufferAfterMinutes: number;
+            /** @description The customer who attends. */
+            customer: components["schemas"]["AppointmentCustomer"];
+            /** @description The customer who pays. */
+            purchasedBy: components["schemas"]["AppointmentCustomer"];
+            /** @description The id of the registration (`reg_…`), or null while the slot is held. */
+            registrationId: string | null;
+            /** @description The id of the transaction (`txn_…`), or null while the slot is held. */
+            transactionId: string | null;
+            /** @description The id of the hold (`hold_…`), or null unless the slot is held. */
+            holdId: string | null;
+            /** @description The id of the event of the appointment type. */
+            eventId: string;
+            /** @description The id of the event date of the appointment. */
+            eventDateId: string;
+            /** @description The id of the pricing option. */
+            pricingOptionId: string;
+            payment: components["schemas"]["AppointmentPayment"];
+            /**
+             * @description Whether the customer attended.
+             * @enum {string}
+             */
+            attendance: "unknown" | "attended" | "no_show";
+            /** @description Whether the cancellation was late under the cancellation policy. */
+            late: boolean;
+            /** @description The amount in major units that is still to be refunded after a cancellation. */
+            refundDue: number;
+            /** @description The amount in major units that was refunded. */
+            refundedAmount: number;
+            /** @description When the last refund was recorded (UTC), or null. */
+            refundedAt: string | null;
+            /** @description The number of credits that were returned to the pass. */
+            creditsReturned: number;
+            /** @description When the appointment was cancelled (UTC), or null. */
+            cancelledAt: string | null;
+            /** @description Why it was cancelled. Empty if no reason was given. */
+            cancellationReason: string;
+            /** @description When a held slot is released (UTC), or null. */
+            heldUntil: string | null;
+            /** @description When the appointment was booked or held. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description When the appointment was last updated. */
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description The person who gives an appointment. */
+        AppointmentStaff: {
+            /** @description The staff member's id. */
+            id: string;
+            /** @description The name. */
+            name: string;
+            /** @description The colour of the person in calendars. */
+            color: string;
+        };
+        /** @description A unit of a room. */
+        AppointmentRoom: {
+            /** @description The room's id. */
+            id: string;
+            /** @description The name. */
+            name: string;
+            /** @description The unit, counted from 1. */
+            unit: number;
+        };
+        /** @description A customer of an appointment. */
+        AppointmentCustomer: {
+            /** @description The customer's id. */
+            id: string;
+            /** @description The first and last name. */
+            name: string;
+            /** @description The e-mail address. */
+            email: string;
+        };
+        /** @description How an appointment is paid. For a held slot, its price. */
+        AppointmentPayment: {
+            /**
+             * @description The payment method.
+             * @enum {string}
+             */
+            method: "CARD" | "PASS" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER" | "FREE";
+            /** @description The amount in major units, including tax. It is 0 if a pass paid. */
+            totalPaid: number;
+            /** @description The currency of `totalPaid` (ISO 4217). If a pass paid, it is the company's currency. */
+            currency: string;
+            /** @description The id of the customer pass that paid (`cp_…`), or null. */
+            passUsed: string | null;
+            /** @description The discount code that was used, or null. */
+            discountCode: string | null;
+        };
+        /** @description The appointment to book. */
+        AppointmentWrite: {
+            /** @description The id of the appointment type (`apt_…`). */
+            appointmentTypeId: string;
+            /** @description One of the lengths of the type. Defaults to the shortest. */
+            lengthMinutes?: number;
+            /** @description The id of the staff member (`staff_…`). Without it, the platform chooses. */
+            staffId?: string;
+            /** @description When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type. */
+            startsAt?: string;
+            /** @description When the appointment starts, instead of `startsAt`: local time in the time zone of the type. A time that the clock skips is refused. Of a time that occurs twice, the first occurrence counts. */
+            localStart?: string;
+            /** @description The id of the customer who attends (`cust_…`). */
+            customerId: string;
+            /** @description The id of the customer who pays. Defaults to `customerId`. */
+            purchasedById?: string;
+            /** @description The id of the price (`po-…`). Required if the length has several prices. */
+            pricingOptionId?: string;
+            /** @description A discount code. */
+            discountCode?: string;
+            /** @description Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type. */
+            waiveNotice?: boolean;
+            /** @description Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time. */
+            waiveHours?: boolean;
+            payment?: components["schemas"]["PaymentWrite"];
+        };
+        /** @description The slot to hold. */
+        AppointmentHoldWrite: {
+            /** @description The id of the appointment type (`apt_…`). */
+            appointmentTypeId: string;
+            /** @description One of the lengths of the type. Defaults to the shortest. */
+            lengthMinutes?: number;
+            /** @description The id of the staff member (`staff_…`). Without it, the platform chooses. */
+            staffId?: string;
+            /** @description When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type. */
+            startsAt?: string;
+            /** @description When the appointment starts, instead of `startsAt`: local time in the time zone of the type. A time that the clock skips is refused. Of a time that occurs twice, the first occurrence counts. */
+            localStart?: string;
+            /** @description The id of the customer who attends (`cust_…`). */
+            customerId: string;
+            /** @description The id of the customer who pays. Defaults to `customerId`. */
+            purchasedById?: string;
+            /** @description The id of the price (`po-…`). Required if the length has several prices. */
+            pricingOptionId?: string;
+            /** @description A discount code. */
+            discountCode?: string;
+            /** @description Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type. */
+            waiveNotice?: boolean;
+            /** @description Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time. */
+            waiveHours?: boolean;
+            /** @description The number of minutes until the hold expires. Defaults to 15. */
+            minutes?: number;
+        };
+        /** @description The new slot. Omitted members do not change. */
+        AppointmentMove: {
+            /** @description When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type. */
+            startsAt?: string;
+            /** @description When the appointment starts, instead of `startsAt`: local time in the time zone of the type. A time that the clock skips is refused. Of a time that occurs twice, the first occurrence counts. */
+            localStart?: string;
+            /** @description One of the lengths of the type. */
+            lengthMinutes?: number;
+            /** @description The id of another staff member (`staff_…`), who offers the type, unless `waiveHours` is true. */
+            staffId?: string;
+            /** @description Whether the platform chooses another staff member if the present one is not free. */
+            anyStaff?: boolean;
+            /** @description Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type. */
+            waiveNotice?: boolean;
+            /** @description Whether to ignore working hours, holidays and the grid too. Time off is kept, and nobody gets two appointments at a time. */
+            waiveHours?: boolean;
+        };
+        /** @description A page of appointments. */
+        AppointmentsPage: {
+            /** @description The appointments of this page. */
+            appointments: components["schemas"]["Appointment"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description The hold of a slot. It is a hold as `/holds` shows it, with the id of the appointment. */
+        AppointmentHold: {
+            /** @description The hold's id. */
+            id: string;
+            /**
+             * @description Whether the spots are reserved (`active`), are a transaction (`confirmed`), or are free again.
+             * @enum {string}
+             */
+            status: "active" | "confirmed" | "expired" | "released";
+            /** @description The id of the customer who pays. */
+            purchasedById: string;
+            /** @description When the hold expires. */
+            expiresAt: components["schemas"]["Timestamp"];
+            /** @description The price of all lines in major units, including tax. */
+            total: number;
+            /** @description The currency of `total` (ISO 4217). */
+            currency: string;
+            /** @description The discount code that was used, or null. */
+            discountCode: string | null;
+            /** @description The reserved spots. */
+            lines: components["schemas"]["HoldLine"][];
+            /** @description The id of the transaction (`txn_…`) after the hold was confirmed, or null. */
+            transactionId: string | null;
+            /** @description When the hold was created. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description The appointment's id. */
+            appointmentId: string;
+        };
+        /** @description The assignments of staff and rooms, and their time off, in a span. */
+        Assignments: {
+            /** @description The assignments, ordered by their start. */
+            assignments: components["schemas"]["Assignment"][];
+            /** @description Whether the span has more than 10000 assignments. */
+            truncated: boolean;
+        };
+        /** @description The time of a staff member or of a unit of a room that an event date takes. */
+        Assignment: {
+            /** @description The id of the staff member (`staff_…`) or the room (`room_…`). */
+            resourceId: string;
+            /** @description The unit of the room, counted from 1. It is 0 for a staff member. */
+            unit: number;
+            /** @description When the time starts */
+            startsAt: components["schemas"]["Timestamp"];
+            /** @description When the time ends */
+            endsAt: components["schemas"]["Timestamp"];
+            /** @description The event's id. */
+            eventId: string;
+            /** @description The event date's id. */
+            eventDateId: string;
+            /** @description The title of the event. */
+            title: string;
+            /** @description When the event date starts. */
+            eventDate: components["schemas"]["Timestamp"];
+            /** @description The duration of the event date in minutes. */
+            duration: number;
+            /** @description The id of the appointment (`appt_…`), or null if the date is not one. */
+            appointmentId: string | null;
+            /** @description The status of the appointment, `held` or `booked`, or null if the date is not one. */
+            appointmentStatus: string | null;
+            /** @description The id of the staff member who is replaced on this date, or null. */
+            substitutesForId: string | null;
+        };
+        /** @description A staff member who teaches an event date. */
+        AssignedStaff: {
+            /** @description The staff member's id. */
+            id: string;
+            /** @description The name. */
+            name: string;
+            /** @description The colour of the person in calendars. */
+            color: string;
+            /** @description The id of the staff member who is replaced on this date, or null. */
+            substitutesForId: string | null;
+        };
         /** @description A page of discount codes. */
         DiscountCodesPage: {
             /** @description The discount codes of this page. */
@@ -5695,6 +7055,11 @@ export interface components {
                  *       },
                  *       "dateCount": 1,
                  *       "datesTruncated": false,
+                 *       "staffIds": [
+                 *         "staff_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                 *       ],
+                 *       "roomIds": [],
+                 *       "appointmentTypeId": null,
                  *       "bookingRules": {
                  *         "opensAt": null,
                  *         "closesAt": null,
@@ -5978,6 +7343,235 @@ export interface components {
                  *     }
                  */
                 "application/json": components["schemas"]["MediaCollection"];
+            };
+        };
+        /** @description The staff member */
+        StaffMember: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "name": "Ana Lima",
+                 *       "email": "ana@example.com",
+                 *       "photoUrl": "https://example.com/ana.jpg",
+                 *       "bio": "Sports massage since 2015.",
+                 *       "color": "#1f6feb",
+                 *       "active": true,
+                 *       "reference": null,
+                 *       "createdAt": "2026-03-01T10:00:00Z",
+                 *       "updatedAt": "2026-03-01T10:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffMember"];
+            };
+        };
+        /** @description The working hours */
+        WorkingHours: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "staffId": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "weekly": [
+                 *         {
+                 *           "weekday": 1,
+                 *           "starts": "09:00",
+                 *           "ends": "17:00",
+                 *           "location": "",
+                 *           "timezone": "Europe/London"
+                 *         }
+                 *       ],
+                 *       "dates": [
+                 *         {
+                 *           "date": "2026-04-06",
+                 *           "ranges": []
+                 *         }
+                 *       ],
+                 *       "updatedAt": "2026-03-01T10:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WorkingHours"];
+            };
+        };
+        /** @description The room */
+        Room: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": "room_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "name": "Treatment Room",
+                 *       "kind": "room",
+                 *       "capacity": 2,
+                 *       "location": "Studio 1",
+                 *       "active": true,
+                 *       "reference": null,
+                 *       "createdAt": "2026-03-01T10:00:00Z",
+                 *       "updatedAt": "2026-03-01T10:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Room"];
+            };
+        };
+        /** @description The appointment type */
+        AppointmentType: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": "apt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "title": "Massage",
+                 *       "description": "",
+                 *       "location": "Studio 1",
+                 *       "timezone": "Europe/London",
+                 *       "lengths": [
+                 *         30,
+                 *         60
+                 *       ],
+                 *       "bufferBeforeMinutes": 0,
+                 *       "bufferAfterMinutes": 15,
+                 *       "slotMinutes": 15,
+                 *       "minimumNoticeMinutes": 120,
+                 *       "maximumAdvanceDays": 60,
+                 *       "staffIds": [
+                 *         "staff_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                 *       ],
+                 *       "rooms": [
+                 *         {
+                 *           "anyOf": [
+                 *             "room_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                 *           ]
+                 *         }
+                 *       ],
+                 *       "pricingOptions": [
+                 *         {
+                 *           "id": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *           "name": "One hour",
+                 *           "price": 45,
+                 *           "currency": "GBP",
+                 *           "credits": 1,
+                 *           "taxRate": 20,
+                 *           "lengthMinutes": 60
+                 *         }
+                 *       ],
+                 *       "freeCancellationMinutes": 1440,
+                 *       "active": true,
+                 *       "reference": null,
+                 *       "createdAt": "2026-03-01T10:00:00Z",
+                 *       "updatedAt": "2026-03-01T10:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppointmentType"];
+            };
+        };
+        /** @description The appointment */
+        Appointment: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": "appt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "appointmentTypeId": "apt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "title": "Massage",
+                 *       "location": "Studio 1",
+                 *       "status": "booked",
+                 *       "staff": {
+                 *         "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *         "name": "Ana Lima",
+                 *         "color": "#1f6feb"
+                 *       },
+                 *       "rooms": [
+                 *         {
+                 *           "id": "room_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *           "name": "Treatment Room",
+                 *           "unit": 1
+                 *         }
+                 *       ],
+                 *       "startsAt": "2026-03-30T09:00:00Z",
+                 *       "endsAt": "2026-03-30T10:00:00Z",
+                 *       "lengthMinutes": 60,
+                 *       "timezone": "Europe/London",
+                 *       "bufferBeforeMinutes": 0,
+                 *       "bufferAfterMinutes": 15,
+                 *       "customer": {
+                 *         "id": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *         "name": "Zoë O'Brien",
+                 *         "email": "zoe@example.com"
+                 *       },
+                 *       "purchasedBy": {
+                 *         "id": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *         "name": "Zoë O'Brien",
+                 *         "email": "zoe@example.com"
+                 *       },
+                 *       "registrationId": "reg_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "transactionId": "txn_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "holdId": null,
+                 *       "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "eventDateId": "date_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "pricingOptionId": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "payment": {
+                 *         "method": "CARD",
+                 *         "totalPaid": 45,
+                 *         "currency": "GBP",
+                 *         "passUsed": null,
+                 *         "discountCode": null
+                 *       },
+                 *       "attendance": "unknown",
+                 *       "late": false,
+                 *       "refundDue": 0,
+                 *       "refundedAmount": 0,
+                 *       "refundedAt": null,
+                 *       "creditsReturned": 0,
+                 *       "cancelledAt": null,
+                 *       "cancellationReason": "",
+                 *       "heldUntil": null,
+                 *       "createdAt": "2026-03-12T09:30:00Z",
+                 *       "updatedAt": "2026-03-12T09:30:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Appointment"];
             };
         };
         /** @description The discount code */
@@ -6316,6 +7910,36 @@ export interface components {
          * @example ent_01jb4x9m3vf6ksn8w2d7pq5r0t
          */
         MediaEntitlementId: string;
+        /**
+         * @description The staff member's id (`staff_…`).
+         * @example staff_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        StaffId: string;
+        /**
+         * @description The time off's id (`off_…`).
+         * @example off_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        TimeOffId: string;
+        /**
+         * @description The holiday's id (`hol_…`).
+         * @example hol_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        HolidayId: string;
+        /**
+         * @description The room's id (`room_…`).
+         * @example room_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        RoomId: string;
+        /**
+         * @description The appointment type's id (`apt_…`).
+         * @example apt_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        AppointmentTypeId: string;
+        /**
+         * @description The appointment's id (`appt_…`).
+         * @example appt_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        AppointmentId: string;
         /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
         Page: number;
         /** @description The number of items on a page. Values over 100 are treated as 100. */
@@ -6426,6 +8050,41 @@ export interface components {
                  *     }
                  */
                 "application/json": components["schemas"]["MediaCollectionWrite"];
+            };
+        };
+        /** @description The members to update. */
+        StaffMemberUpdate: {
+            content: {
+                /**
+                 * @example {
+                 *       "bio": "Sports massage since 2015.",
+                 *       "color": "#1f6feb"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffMemberWrite"];
+            };
+        };
+        /** @description The members to update. */
+        RoomUpdate: {
+            content: {
+                /**
+                 * @example {
+                 *       "capacity": 3
+                 *     }
+                 */
+                "application/json": components["schemas"]["RoomWrite"];
+            };
+        };
+        /** @description The members to update. */
+        AppointmentTypeUpdate: {
+            content: {
+                /**
+                 * @example {
+                 *       "bufferAfterMinutes": 10,
+                 *       "active": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppointmentTypeWrite"];
             };
         };
         /** @description The members to update. */
@@ -6941,6 +8600,11 @@ export interface operations {
                      *           },
                      *           "dateCount": 1,
                      *           "datesTruncated": false,
+                     *           "staffIds": [
+                     *             "staff_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *           ],
+                     *           "roomIds": [],
+                     *           "appointmentTypeId": null,
                      *           "bookingRules": {
                      *             "opensAt": null,
                      *             "closesAt": null,
@@ -7066,6 +8730,11 @@ export interface operations {
                      *       },
                      *       "dateCount": 1,
                      *       "datesTruncated": false,
+                     *       "staffIds": [
+                     *         "staff_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *       ],
+                     *       "roomIds": [],
+                     *       "appointmentTypeId": null,
                      *       "bookingRules": {
                      *         "opensAt": null,
                      *         "closesAt": null,
@@ -7677,7 +9346,16 @@ export interface operations {
                      *       "currency": "GBP",
                      *       "opensAt": null,
                      *       "closesAt": null,
-                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *       "updatedAt": "2026-03-01T10:00:00Z",
+                     *       "staff": [
+                     *         {
+                     *           "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "name": "Ana Lima",
+                     *           "color": "#1f6feb",
+                     *           "substitutesForId": null
+                     *         }
+                     *       ],
+                     *       "rooms": []
                      *     }
                      */
                     "application/json": components["schemas"]["ScheduledDate"];
@@ -7767,7 +9445,16 @@ export interface operations {
                      *           "currency": "GBP",
                      *           "opensAt": null,
                      *           "closesAt": null,
-                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *           "updatedAt": "2026-03-01T10:00:00Z",
+                     *           "staff": [
+                     *             {
+                     *               "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *               "name": "Ana Lima",
+                     *               "color": "#1f6feb",
+                     *               "substitutesForId": null
+                     *             }
+                     *           ],
+                     *           "rooms": []
                      *         }
                      *       ],
                      *       "total": 1,
@@ -7840,7 +9527,16 @@ export interface operations {
                      *       "currency": "GBP",
                      *       "opensAt": null,
                      *       "closesAt": null,
-                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *       "updatedAt": "2026-03-01T10:00:00Z",
+                     *       "staff": [
+                     *         {
+                     *           "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "name": "Ana Lima",
+                     *           "color": "#1f6feb",
+                     *           "substitutesForId": null
+                     *         }
+                     *       ],
+                     *       "rooms": []
                      *     }
                      */
                     "application/json": components["schemas"]["ScheduledDate"];
@@ -7926,7 +9622,16 @@ export interface operations {
                      *       "currency": "GBP",
                      *       "opensAt": null,
                      *       "closesAt": null,
-                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *       "updatedAt": "2026-03-01T10:00:00Z",
+                     *       "staff": [
+                     *         {
+                     *           "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "name": "Ana Lima",
+                     *           "color": "#1f6feb",
+                     *           "substitutesForId": null
+                     *         }
+                     *       ],
+                     *       "rooms": []
                      *     }
                      */
                     "application/json": components["schemas"]["ScheduledDate"];
@@ -8016,7 +9721,16 @@ export interface operations {
                      *       "currency": "GBP",
                      *       "opensAt": null,
                      *       "closesAt": null,
-                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *       "updatedAt": "2026-03-01T10:00:00Z",
+                     *       "staff": [
+                     *         {
+                     *           "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "name": "Ana Lima",
+                     *           "color": "#1f6feb",
+                     *           "substitutesForId": null
+                     *         }
+                     *       ],
+                     *       "rooms": []
                      *     }
                      */
                     "application/json": components["schemas"]["ScheduledDate"];
@@ -8106,7 +9820,16 @@ export interface operations {
                      *       "currency": "GBP",
                      *       "opensAt": null,
                      *       "closesAt": null,
-                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *       "updatedAt": "2026-03-01T10:00:00Z",
+                     *       "staff": [
+                     *         {
+                     *           "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "name": "Ana Lima",
+                     *           "color": "#1f6feb",
+                     *           "substitutesForId": null
+                     *         }
+                     *       ],
+                     *       "rooms": []
                      *     }
                      */
                     "application/json": components["schemas"]["ScheduledDate"];
@@ -13472,6 +15195,1958 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listStaff: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The order of the list: by the time of creation or of the last update. A `-` puts the newest first. */
+                sort?: components["parameters"]["Sort"];
+                /** @description Return only items that changed at or after this time (RFC 3339, with an offset). */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /** @description If `true`, return only active ones; if `false`, only those that are not. */
+                active?: boolean;
+                /** @description Return only people who offer this appointment type (`apt_…`). */
+                appointmentTypeId?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of staff */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "staff": [
+                     *         {
+                     *           "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "name": "Ana Lima",
+                     *           "email": "ana@example.com",
+                     *           "photoUrl": "https://example.com/ana.jpg",
+                     *           "bio": "Sports massage since 2015.",
+                     *           "color": "#1f6feb",
+                     *           "active": true,
+                     *           "reference": null,
+                     *           "createdAt": "2026-03-01T10:00:00Z",
+                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StaffPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createStaffMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The staff member to create. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Ana Lima",
+                 *       "email": "ana@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffMemberWrite"];
+            };
+        };
+        responses: {
+            /** @description The created staff member */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "name": "Ana Lima",
+                     *       "email": "ana@example.com",
+                     *       "photoUrl": "https://example.com/ana.jpg",
+                     *       "bio": "Sports massage since 2015.",
+                     *       "color": "#1f6feb",
+                     *       "active": true,
+                     *       "reference": null,
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StaffMember"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getStaffMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The staff member's id (`staff_…`).
+                 * @example staff_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["StaffId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["StaffMember"];
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateStaffMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The staff member's id (`staff_…`).
+                 * @example staff_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["StaffId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["StaffMemberUpdate"];
+        responses: {
+            /** @description The updated staff member */
+            200: components["responses"]["StaffMember"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchStaffMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The staff member's id (`staff_…`).
+                 * @example staff_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["StaffId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["StaffMemberUpdate"];
+        responses: {
+            /** @description The updated staff member */
+            200: components["responses"]["StaffMember"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getWorkingHours: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The staff member's id (`staff_…`).
+                 * @example staff_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["StaffId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["WorkingHours"];
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateWorkingHours: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The staff member's id (`staff_…`).
+                 * @example staff_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["StaffId"];
+            };
+            cookie?: never;
+        };
+        /** @description The new working hours. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "weekly": [
+                 *         {
+                 *           "weekday": 1,
+                 *           "starts": "09:00",
+                 *           "ends": "17:00"
+                 *         },
+                 *         {
+                 *           "weekday": 5,
+                 *           "starts": "22:00",
+                 *           "ends": "02:00",
+                 *           "location": "Studio 1",
+                 *           "timezone": "Europe/London"
+                 *         }
+                 *       ],
+                 *       "dates": [
+                 *         {
+                 *           "date": "2026-04-06",
+                 *           "ranges": []
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["WorkingHoursWrite"];
+            };
+        };
+        responses: {
+            /** @description The new working hours */
+            200: components["responses"]["WorkingHours"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listTimeOff: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Return only the time off of this staff member (`staff_…`). */
+                staffId?: string;
+                /** @description Return only the time off of this room (`room_…`). */
+                roomId?: string;
+                /** @description Return only time off that ends after this time (RFC 3339, with an offset). */
+                startsFrom?: string;
+                /** @description Return only time off that starts before this time (RFC 3339, with an offset). */
+                startsBefore?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of time off */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "timeOff": [
+                     *         {
+                     *           "id": "off_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "staffId": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "roomId": null,
+                     *           "startsAt": "2026-08-03T00:00:00Z",
+                     *           "endsAt": "2026-08-17T00:00:00Z",
+                     *           "reason": "Holiday",
+                     *           "createdAt": "2026-03-01T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TimeOffPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createTimeOff: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The time off to create. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "staffId": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "startsAt": "2026-08-03T00:00:00+01:00",
+                 *       "endsAt": "2026-08-17T00:00:00+01:00",
+                 *       "reason": "Holiday"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TimeOffWrite"];
+            };
+        };
+        responses: {
+            /** @description The created time off */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "off_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "staffId": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "roomId": null,
+                     *       "startsAt": "2026-08-03T00:00:00Z",
+                     *       "endsAt": "2026-08-17T00:00:00Z",
+                     *       "reason": "Holiday",
+                     *       "createdAt": "2026-03-01T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TimeOff"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteTimeOff: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The time off's id (`off_…`).
+                 * @example off_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["TimeOffId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The time off is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "off_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "deleted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listHolidays: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Return only holidays on or after this day (`YYYY-MM-DD`). */
+                from?: string;
+                /** @description Return only holidays on or before this day (`YYYY-MM-DD`). */
+                to?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of holidays */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "holidays": [
+                     *         {
+                     *           "id": "hol_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "date": "2026-12-25",
+                     *           "name": "Christmas Day",
+                     *           "location": "",
+                     *           "createdAt": "2026-03-01T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["HolidaysPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createHoliday: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The holiday to create. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "date": "2026-12-25",
+                 *       "name": "Christmas Day"
+                 *     }
+                 */
+                "application/json": components["schemas"]["HolidayWrite"];
+            };
+        };
+        responses: {
+            /** @description The created holiday */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "hol_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "date": "2026-12-25",
+                     *       "name": "Christmas Day",
+                     *       "location": "",
+                     *       "createdAt": "2026-03-01T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Holiday"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteHoliday: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The holiday's id (`hol_…`).
+                 * @example hol_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["HolidayId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The holiday is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "hol_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "deleted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRooms: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The order of the list: by the time of creation or of the last update. A `-` puts the newest first. */
+                sort?: components["parameters"]["Sort"];
+                /** @description Return only items that changed at or after this time (RFC 3339, with an offset). */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /** @description If `true`, return only active ones; if `false`, only those that are not. */
+                active?: boolean;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of rooms */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "rooms": [
+                     *         {
+                     *           "id": "room_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "name": "Treatment Room",
+                     *           "kind": "room",
+                     *           "capacity": 2,
+                     *           "location": "Studio 1",
+                     *           "active": true,
+                     *           "reference": null,
+                     *           "createdAt": "2026-03-01T10:00:00Z",
+                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RoomsPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createRoom: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The room to create. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Treatment Room",
+                 *       "capacity": 2,
+                 *       "location": "Studio 1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RoomWrite"];
+            };
+        };
+        responses: {
+            /** @description The created room */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "room_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "name": "Treatment Room",
+                     *       "kind": "room",
+                     *       "capacity": 2,
+                     *       "location": "Studio 1",
+                     *       "active": true,
+                     *       "reference": null,
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Room"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRoom: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The room's id (`room_…`).
+                 * @example room_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RoomId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Room"];
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateRoom: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The room's id (`room_…`).
+                 * @example room_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RoomId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["RoomUpdate"];
+        responses: {
+            /** @description The updated room */
+            200: components["responses"]["Room"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchRoom: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The room's id (`room_…`).
+                 * @example room_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RoomId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["RoomUpdate"];
+        responses: {
+            /** @description The updated room */
+            200: components["responses"]["Room"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAppointmentTypes: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The order of the list: by the time of creation or of the last update. A `-` puts the newest first. */
+                sort?: components["parameters"]["Sort"];
+                /** @description Return only items that changed at or after this time (RFC 3339, with an offset). */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /** @description If `true`, return only active ones; if `false`, only those that are not. */
+                active?: boolean;
+                /** @description Return only types that this staff member offers (`staff_…`). */
+                staffId?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of appointment types */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "appointmentTypes": [
+                     *         {
+                     *           "id": "apt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "title": "Massage",
+                     *           "description": "",
+                     *           "location": "Studio 1",
+                     *           "timezone": "Europe/London",
+                     *           "lengths": [
+                     *             30,
+                     *             60
+                     *           ],
+                     *           "bufferBeforeMinutes": 0,
+                     *           "bufferAfterMinutes": 15,
+                     *           "slotMinutes": 15,
+                     *           "minimumNoticeMinutes": 120,
+                     *           "maximumAdvanceDays": 60,
+                     *           "staffIds": [
+                     *             "staff_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *           ],
+                     *           "rooms": [
+                     *             {
+                     *               "anyOf": [
+                     *                 "room_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *               ]
+                     *             }
+                     *           ],
+                     *           "pricingOptions": [
+                     *             {
+                     *               "id": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *               "name": "One hour",
+                     *               "price": 45,
+                     *               "currency": "GBP",
+                     *               "credits": 1,
+                     *               "taxRate": 20,
+                     *               "lengthMinutes": 60
+                     *             }
+                     *           ],
+                     *           "freeCancellationMinutes": 1440,
+                     *           "active": true,
+                     *           "reference": null,
+                     *           "createdAt": "2026-03-01T10:00:00Z",
+                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppointmentTypesPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createAppointmentType: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The appointment type to create. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "title": "Massage",
+                 *       "lengths": [
+                 *         30,
+                 *         60
+                 *       ],
+                 *       "bufferAfterMinutes": 15,
+                 *       "minimumNoticeMinutes": 120,
+                 *       "staffIds": [
+                 *         "staff_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                 *       ],
+                 *       "rooms": [
+                 *         {
+                 *           "anyOf": [
+                 *             "room_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                 *           ]
+                 *         }
+                 *       ],
+                 *       "pricingOptions": [
+                 *         {
+                 *           "name": "Half an hour",
+                 *           "price": 25,
+                 *           "lengthMinutes": 30
+                 *         },
+                 *         {
+                 *           "name": "One hour",
+                 *           "price": 45,
+                 *           "lengthMinutes": 60
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppointmentTypeWrite"];
+            };
+        };
+        responses: {
+            /** @description The created appointment type */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "apt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "title": "Massage",
+                     *       "description": "",
+                     *       "location": "Studio 1",
+                     *       "timezone": "Europe/London",
+                     *       "lengths": [
+                     *         30,
+                     *         60
+                     *       ],
+                     *       "bufferBeforeMinutes": 0,
+                     *       "bufferAfterMinutes": 15,
+                     *       "slotMinutes": 15,
+                     *       "minimumNoticeMinutes": 120,
+                     *       "maximumAdvanceDays": 60,
+                     *       "staffIds": [
+                     *         "staff_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *       ],
+                     *       "rooms": [
+                     *         {
+                     *           "anyOf": [
+                     *             "room_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "pricingOptions": [
+                     *         {
+                     *           "id": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "name": "One hour",
+                     *           "price": 45,
+                     *           "currency": "GBP",
+                     *           "credits": 1,
+                     *           "taxRate": 20,
+                     *           "lengthMinutes": 60
+                     *         }
+                     *       ],
+                     *       "freeCancellationMinutes": 1440,
+                     *       "active": true,
+                     *       "reference": null,
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppointmentType"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAppointmentType: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The appointment type's id (`apt_…`).
+                 * @example apt_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["AppointmentTypeId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["AppointmentType"];
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateAppointmentType: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The appointment type's id (`apt_…`).
+                 * @example apt_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["AppointmentTypeId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["AppointmentTypeUpdate"];
+        responses: {
+            /** @description The updated appointment type */
+            200: components["responses"]["AppointmentType"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchAppointmentType: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The appointment type's id (`apt_…`).
+                 * @example apt_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["AppointmentTypeId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["AppointmentTypeUpdate"];
+        responses: {
+            /** @description The updated appointment type */
+            200: components["responses"]["AppointmentType"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    findSlots: {
+        parameters: {
+            query: {
+                /** @description The appointment type (`apt_…`). */
+                appointmentTypeId: string;
+                /** @description One of the lengths of the type. Defaults to the shortest. */
+                lengthMinutes?: number;
+                /** @description Return only slots of this staff member (`staff_…`). Without it, slots of anyone who offers the type. */
+                staffId?: string;
+                /** @description The first day (`YYYY-MM-DD`), in `timezone`. */
+                from: string;
+                /** @description The last day (`YYYY-MM-DD`), at most 30 days after `from`. */
+                to: string;
+                /** @description The IANA name of the time zone of the days and of `localStart`. Defaults to that of the type. */
+                timezone?: string;
+                /** @description If `true`, each day without slots has a `reason`. */
+                explain?: boolean;
+                /** @description If `true`, ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type. */
+                waiveNotice?: boolean;
+                /** @description An appointment that you want to move (`appt_…`). Its own time counts as free. */
+                movingId?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The free slots */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "timezone": "Europe/London",
+                     *       "lengthMinutes": 60,
+                     *       "days": [
+                     *         {
+                     *           "date": "2026-03-30",
+                     *           "slots": [
+                     *             {
+                     *               "startsAt": "2026-03-30T09:00:00Z",
+                     *               "endsAt": "2026-03-30T10:00:00Z",
+                     *               "localStart": "2026-03-30T10:00:00",
+                     *               "staffIds": [
+                     *                 "staff_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *               ]
+                     *             }
+                     *           ]
+                     *         },
+                     *         {
+                     *           "date": "2026-03-31",
+                     *           "slots": [],
+                     *           "reason": "staff_busy"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Slots"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAppointments: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The order of the list: by the start, or by the time of the last update. A `-` puts the latest first. */
+                sort?: "startsAt" | "-startsAt" | "updatedAt" | "-updatedAt";
+                /** @description Return only items that changed at or after this time (RFC 3339, with an offset). */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /** @description Return only appointments that this customer bought or attends (`cust_…`). */
+                customerId?: string;
+                /** @description Return only appointments of this staff member (`staff_…`). */
+                staffId?: string;
+                /** @description Return only appointments in this room (`room_…`). */
+                roomId?: string;
+                /** @description Return only appointments of this type (`apt_…`). */
+                appointmentTypeId?: string;
+                /** @description Return only appointments with this status. */
+                status?: components["schemas"]["AppointmentStatus"];
+                /** @description Return only appointments that start at or after this time (RFC 3339, with an offset). */
+                startsFrom?: string;
+                /** @description Return only appointments that start before this time (RFC 3339, with an offset). */
+                startsBefore?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of appointments */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "appointments": [
+                     *         {
+                     *           "id": "appt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "appointmentTypeId": "apt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "title": "Massage",
+                     *           "location": "Studio 1",
+                     *           "status": "booked",
+                     *           "staff": {
+                     *             "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "name": "Ana Lima",
+                     *             "color": "#1f6feb"
+                     *           },
+                     *           "rooms": [
+                     *             {
+                     *               "id": "room_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *               "name": "Treatment Room",
+                     *               "unit": 1
+                     *             }
+                     *           ],
+                     *           "startsAt": "2026-03-30T09:00:00Z",
+                     *           "endsAt": "2026-03-30T10:00:00Z",
+                     *           "lengthMinutes": 60,
+                     *           "timezone": "Europe/London",
+                     *           "bufferBeforeMinutes": 0,
+                     *           "bufferAfterMinutes": 15,
+                     *           "customer": {
+                     *             "id": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "name": "Zoë O'Brien",
+                     *             "email": "zoe@example.com"
+                     *           },
+                     *           "purchasedBy": {
+                     *             "id": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "name": "Zoë O'Brien",
+                     *             "email": "zoe@example.com"
+                     *           },
+                     *           "registrationId": "reg_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "transactionId": "txn_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "holdId": null,
+                     *           "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "eventDateId": "date_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "pricingOptionId": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "payment": {
+                     *             "method": "CARD",
+                     *             "totalPaid": 45,
+                     *             "currency": "GBP",
+                     *             "passUsed": null,
+                     *             "discountCode": null
+                     *           },
+                     *           "attendance": "unknown",
+                     *           "late": false,
+                     *           "refundDue": 0,
+                     *           "refundedAmount": 0,
+                     *           "refundedAt": null,
+                     *           "creditsReturned": 0,
+                     *           "cancelledAt": null,
+                     *           "cancellationReason": "",
+                     *           "heldUntil": null,
+                     *           "createdAt": "2026-03-12T09:30:00Z",
+                     *           "updatedAt": "2026-03-12T09:30:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppointmentsPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createAppointment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The appointment to book. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "appointmentTypeId": "apt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "lengthMinutes": 60,
+                 *       "localStart": "2026-03-30T10:00:00",
+                 *       "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "payment": {
+                 *         "method": "CARD",
+                 *         "reference": "pi_3PqX"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppointmentWrite"];
+            };
+        };
+        responses: {
+            /** @description The booked appointment */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "appt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "appointmentTypeId": "apt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "title": "Massage",
+                     *       "location": "Studio 1",
+                     *       "status": "booked",
+                     *       "staff": {
+                     *         "id": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *         "name": "Ana Lima",
+                     *         "color": "#1f6feb"
+                     *       },
+                     *       "rooms": [
+                     *         {
+                     *           "id": "room_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "name": "Treatment Room",
+                     *           "unit": 1
+                     *         }
+                     *       ],
+                     *       "startsAt": "2026-03-30T09:00:00Z",
+                     *       "endsAt": "2026-03-30T10:00:00Z",
+                     *       "lengthMinutes": 60,
+                     *       "timezone": "Europe/London",
+                     *       "bufferBeforeMinutes": 0,
+                     *       "bufferAfterMinutes": 15,
+                     *       "customer": {
+                     *         "id": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *         "name": "Zoë O'Brien",
+                     *         "email": "zoe@example.com"
+                     *       },
+                     *       "purchasedBy": {
+                     *         "id": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *         "name": "Zoë O'Brien",
+                     *         "email": "zoe@example.com"
+                     *       },
+                     *       "registrationId": "reg_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "transactionId": "txn_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "holdId": null,
+                     *       "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "eventDateId": "date_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "pricingOptionId": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "payment": {
+                     *         "method": "CARD",
+                     *         "totalPaid": 45,
+                     *         "currency": "GBP",
+                     *         "passUsed": null,
+                     *         "discountCode": null
+                     *       },
+                     *       "attendance": "unknown",
+                     *       "late": false,
+                     *       "refundDue": 0,
+                     *       "refundedAmount": 0,
+                     *       "refundedAt": null,
+                     *       "creditsReturned": 0,
+                     *       "cancelledAt": null,
+                     *       "cancellationReason": "",
+                     *       "heldUntil": null,
+                     *       "createdAt": "2026-03-12T09:30:00Z",
+                     *       "updatedAt": "2026-03-12T09:30:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Appointment"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAppointment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The appointment's id (`appt_…`).
+                 * @example appt_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["AppointmentId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Appointment"];
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    moveAppointment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The appointment's id (`appt_…`).
+                 * @example appt_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["AppointmentId"];
+            };
+            cookie?: never;
+        };
+        /** @description The new slot. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "localStart": "2026-03-31T14:30:00",
+                 *       "anyStaff": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppointmentMove"];
+            };
+        };
+        responses: {
+            /** @description The moved appointment */
+            200: components["responses"]["Appointment"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelAppointment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The appointment's id (`appt_…`).
+                 * @example appt_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["AppointmentId"];
+            };
+            cookie?: never;
+        };
+        /** @description How to cancel it. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "waivePolicy": true,
+                 *       "reason": "Illness"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CancellationWrite"];
+            };
+        };
+        responses: {
+            /** @description The cancelled appointment */
+            200: components["responses"]["Appointment"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createAppointmentHold: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The slot to hold. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "appointmentTypeId": "apt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "lengthMinutes": 60,
+                 *       "startsAt": "2026-03-30T09:00:00Z",
+                 *       "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "minutes": 15
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppointmentHoldWrite"];
+            };
+        };
+        responses: {
+            /** @description The hold */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "hold_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "status": "active",
+                     *       "purchasedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "expiresAt": "2026-03-12T09:45:00Z",
+                     *       "total": 45,
+                     *       "currency": "GBP",
+                     *       "discountCode": null,
+                     *       "lines": [
+                     *         {
+                     *           "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "eventTitle": "Massage",
+                     *           "eventDateId": "date_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "eventDate": "2026-03-30T09:00:00Z",
+                     *           "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "pricingOptionId": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "spots": 1,
+                     *           "price": 45
+                     *         }
+                     *       ],
+                     *       "transactionId": null,
+                     *       "createdAt": "2026-03-12T09:30:00Z",
+                     *       "appointmentId": "appt_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AppointmentHold"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAssignments: {
+        parameters: {
+            query: {
+                /** @description Return only assignments that end after this time (RFC 3339, with an offset). */
+                startsFrom: string;
+                /** @description Return only assignments that start before this time (RFC 3339, with an offset). */
+                startsBefore: string;
+                /** @description At most 200 ids of staff (`staff_…`) and rooms (`room_…`), separated by commas. Without it, all of them. */
+                resourceIds?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The assignments */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "assignments": [
+                     *         {
+                     *           "resourceId": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "unit": 0,
+                     *           "startsAt": "2026-03-30T09:00:00Z",
+                     *           "endsAt": "2026-03-30T10:15:00Z",
+                     *           "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "eventDateId": "date_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "title": "Massage",
+                     *           "eventDate": "2026-03-30T09:00:00Z",
+                     *           "duration": 60,
+                     *           "appointmentId": "appt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "appointmentStatus": "booked",
+                     *           "substitutesForId": null
+                     *         }
+                     *       ],
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Assignments"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listDiscountCodes: {
         parameters: {
             query?: {
@@ -16492,6 +20167,160 @@ export interface operations {
                         /** @description The id of the customer who watched the item. */
                         customerId?: string;
                     } & components["schemas"]["MediaItem"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    appointmentBooked: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "appointment.booked";
+                    data?: components["schemas"]["Appointment"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    appointmentMoved: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "appointment.moved";
+                    data?: {
+                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        previous?: {
+                            [key: string]: unknown;
+                        };
+                    } & components["schemas"]["Appointment"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    appointmentCancelled: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "appointment.cancelled";
+                    data?: {
+                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        previous?: {
+                            [key: string]: unknown;
+                        };
+                    } & components["schemas"]["Appointment"];
                 } & components["schemas"]["WebhookMessage"];
             };
         };

@@ -352,7 +352,7 @@ export interface webhooks {
         put?: never;
         /**
          * An event date is changed
-         * @description The start, duration or capacity of a date changes. Sent only to endpoints that subscribe to it. The data is the event date
+         * @description The start, duration, capacity, staff or rooms of a date change. Sent only to endpoints that subscribe to it. The data is the event date
          *     as Interface B shows it at the time of the event.
          */
         post: operations["eventDateChanged"];
@@ -608,6 +608,69 @@ export interface webhooks {
          *     as Interface B shows it at the time of the event.
          */
         post: operations["mediaCompleted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "appointment.booked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An appointment is booked
+         * @description An appointment is booked. A held slot counts once its hold is confirmed. Sent only to endpoints that subscribe to it. The data is the appointment
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["appointmentBooked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "appointment.moved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An appointment is moved
+         * @description The start, length, staff member or rooms of an appointment change. Sent only to endpoints that subscribe to it. The data is the appointment
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["appointmentMoved"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "appointment.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * An appointment is cancelled
+         * @description An appointment is cancelled. Sent only to endpoints that subscribe to it. The data is the appointment
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["appointmentCancelled"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1200,6 +1263,12 @@ export interface components {
                 /** @description Whether a customer can have only one booking of a date. */
                 oncePerCustomer: boolean;
             };
+            /** @description The ids of the staff members who teach new dates (`staff_…`). */
+            staffIds: string[];
+            /** @description The ids of the rooms in which new dates take place (`room_…`). */
+            roomIds: string[];
+            /** @description The id of the appointment type (`apt_…`) whose appointments are the dates of this event, or null. Change the appointment type instead of such an event. */
+            appointmentTypeId: string | null;
             /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
             previous?: {
                 [key: string]: unknown;
@@ -1297,6 +1366,26 @@ export interface components {
             closesAt: string | null;
             /** @description When the event or one of its dates was last updated. */
             updatedAt: string;
+            /** @description The staff members who teach the date. */
+            staff: {
+                /** @description The staff member's id. */
+                id: string;
+                /** @description The name. */
+                name: string;
+                /** @description The colour of the person in calendars. */
+                color: string;
+                /** @description The id of the staff member who is replaced on this date, or null. */
+                substitutesForId: string | null;
+            }[];
+            /** @description The rooms of the date. */
+            rooms: {
+                /** @description The room's id. */
+                id: string;
+                /** @description The name. */
+                name: string;
+                /** @description The unit, counted from 1. */
+                unit: number;
+            }[];
             /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
             previous?: {
                 [key: string]: unknown;
@@ -2211,6 +2300,163 @@ export interface components {
                 /** @description The id of the customer who watched the item. */
                 customerId?: string;
             };
+        };
+        /** @description An appointment: a booking of a slot. */
+        Appointment: {
+            /** @description The appointment's id. */
+            id: string;
+            /** @description The appointment type's id. */
+            appointmentTypeId: string;
+            /** @description The title. */
+            title: string;
+            /** @description Where it takes place. Empty if it is not set. */
+            location: string;
+            /**
+             * @description The status of an appointment. A `held` slot is kept while the customer pays.
+             * @enum {string}
+             */
+            status: "held" | "booked" | "cancelled";
+            /** @description The person who gives an appointment. */
+            staff: {
+                /** @description The staff member's id. */
+                id: string;
+                /** @description The name. */
+                name: string;
+                /** @description The colour of the person in calendars. */
+                color: string;
+            };
+            /** @description The rooms and the equipment. */
+            rooms: {
+                /** @description The room's id. */
+                id: string;
+                /** @description The name. */
+                name: string;
+                /** @description The unit, counted from 1. */
+                unit: number;
+            }[];
+            /** @description When the appointment starts. */
+            startsAt: string;
+            /** @description When the appointment ends. */
+            endsAt: string;
+            /** @description The length in minutes. */
+            lengthMinutes: number;
+            /** @description The IANA name of the time zone, for example `Europe/London`. */
+            timezone: string;
+            /** @description The minutes before the appointment during which its staff member and rooms are also taken. */
+            bufferBeforeMinutes: number;
+            /** @description The minutes after the appointment during which its staff member and rooms are also taken. */
+            bufferAfterMinutes: number;
+            /** @description The customer who attends. */
+            customer: {
+                /** @description The customer's id. */
+                id: string;
+                /** @description The first and last name. */
+                name: string;
+                /** @description The e-mail address. */
+                email: string;
+            };
+            /** @description The customer who pays. */
+            purchasedBy: {
+                /** @description The customer's id. */
+                id: string;
+                /** @description The first and last name. */
+                name: string;
+                /** @description The e-mail address. */
+                email: string;
+            };
+            /** @description The id of the registration (`reg_…`), or null while the slot is held. */
+            registrationId: string | null;
+            /** @description The id of the transaction (`txn_…`), or null while the slot is held. */
+            transactionId: string | null;
+            /** @description The id of the hold (`hold_…`), or null unless the slot is held. */
+            holdId: string | null;
+            /** @description The id of the event of the appointment type. */
+            eventId: string;
+            /** @description The id of the event date of the appointment. */
+            eventDateId: string;
+            /** @description The id of the pricing option. */
+            pricingOptionId: string;
+            /** @description How an appointment is paid. For a held slot, its price. */
+            payment: {
+                /**
+                 * @description The payment method.
+                 * @enum {string}
+                 */
+                method: "CARD" | "PASS" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER" | "FREE";
+                /** @description The amount in major units, including tax. It is 0 if a pass paid. */
+                totalPaid: number;
+                /** @description The currency of `totalPaid` (ISO 4217). If a pass paid, it is the company's currency. */
+                currency: string;
+                /** @description The id of the customer pass that paid (`cp_…`), or null. */
+                passUsed: string | null;
+                /** @description The discount code that was used, or null. */
+                discountCode: string | null;
+            };
+            /**
+             * @description Whether the customer attended.
+             * @enum {string}
+             */
+            attendance: "unknown" | "attended" | "no_show";
+            /** @description Whether the cancellation was late under the cancellation policy. */
+            late: boolean;
+            /** @description The amount in major units that is still to be refunded after a cancellation. */
+            refundDue: number;
+            /** @description The amount in major units that was refunded. */
+            refundedAmount: number;
+            /** @description When the last refund was recorded (UTC), or null. */
+            refundedAt: string | null;
+            /** @description The number of credits that were returned to the pass. */
+            creditsReturned: number;
+            /** @description When the appointment was cancelled (UTC), or null. */
+            cancelledAt: string | null;
+            /** @description Why it was cancelled. Empty if no reason was given. */
+            cancellationReason: string;
+            /** @description When a held slot is released (UTC), or null. */
+            heldUntil: string | null;
+            /** @description When the appointment was booked or held. */
+            createdAt: string;
+            /** @description When the appointment was last updated. */
+            updatedAt: string;
+            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            previous?: {
+                [key: string]: unknown;
+            };
+        };
+        AppointmentBooked: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "appointment.booked";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["Appointment"];
+        };
+        AppointmentMoved: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "appointment.moved";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["Appointment"];
+        };
+        AppointmentCancelled: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "appointment.cancelled";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["Appointment"];
         };
     };
     responses: {
@@ -3392,6 +3638,123 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["MediaCompleted"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    appointmentBooked: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppointmentBooked"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    appointmentMoved: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppointmentMoved"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    appointmentCancelled: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppointmentCancelled"];
             };
         };
         responses: {
