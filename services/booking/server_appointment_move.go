@@ -41,7 +41,11 @@ func (s *Server) MoveAppointment(ctx context.Context, req *bookingv1.MoveAppoint
 		if err := m.lock(ctx, which, req.ExpectedVersion); err != nil {
 			return err
 		}
-		if resp.Changed = !m.isPresent(); resp.Changed {
+		changes, err := m.changes(ctx)
+		if err != nil {
+			return err
+		}
+		if resp.Changed = changes; changes {
 			if err := m.move(ctx); err != nil {
 				return err
 			}
@@ -128,6 +132,25 @@ func (m *appointmentMove) complete() (err error) {
 // isPresent reports whether the appointment has the wanted slot.
 func (m *appointmentMove) isPresent() bool {
 	return m.wanted.StartsAt.Equal(m.slot.StartsAt) && m.wanted.Minutes == m.slot.Minutes && m.wanted.Staff.UUID() == m.slot.Staff.Resource
+}
+
+// changes reports whether the appointment needs another slot: it does not have the wanted one, or any_staff
+// is set and its person or its room has time off or is not active.
+func (m *appointmentMove) changes(ctx context.Context) (bool, error) {
+	if !m.isPresent() {
+		return true, nil
+	}
+	if !m.anyStaff || !m.slot.StartsAt.After(m.clock(m.company)) {
+		return false, nil
+	}
+	known, err := m.lockResources(ctx)
+	if err != nil {
+		return false, err
+	}
+	present := m.wanted
+	present.WaiveHours = true
+	_, refusal, err := m.findSlot(ctx, slotSearchOf{SlotRequest: &present, tx: m.tx, company: m.company, known: known, moved: m.slot})
+	return refusal != nil, err
 }
 
 // move takes the new slot, frees the old one, and publishes the change.
