@@ -11,7 +11,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// agendaColumns is the largest number of people whom the agenda of a day shows beside each other.
+// agendaColumns is the largest number of people whom the agenda of a day shows next to each other.
 const agendaColumns = 12
 
 // agendaItem is an appointment, a class or time off in a column of the agenda.
