@@ -118,7 +118,7 @@ const (
 	freeLeast = 15 * time.Minute
 )
 
-// freeGrid is the time between the starts that the agenda offers.
+// freeGrid is the time between the instants at which the free time of a person is divided.
 const freeGrid = 15 * time.Minute
 
 // places divides free spans from an instant on at the full hours of a clock in loc. Each place begins at a

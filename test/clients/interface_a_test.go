@@ -29,6 +29,8 @@ func stepsOfA(t *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 		{operation: "getNote", path: []string{"$customer", "$note"}},
 		{operation: "listSubscriptions", path: []string{"$customer"}, query: object{"status": "active"}},
 		{operation: "getSubscription", path: []string{"$customer", "$subscription"}},
+		{operation: "listAppointments", path: []string{"$customer"}, query: object{"page": 0, "pageSize": 10}},
+		{operation: "getAppointment", path: []string{"$customer", "$appointment"}},
 		{operation: "listMedia", path: []string{"$customer"}, query: object{"page": 0, "pageSize": 10}},
 		{operation: "getMedia", path: []string{"$customer", "$film"}},
 		{operation: "updateNote", path: []string{"$customer", "$note"}, body: object{"body": "Prefers the back row.", "pinned": false}},
@@ -36,7 +38,8 @@ func stepsOfA(t *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 	}, given
 }
 
-// purchases makes a customer who has booked an event, holds a pass, has a subscription and can play an item.
+// purchases makes a customer who has booked an event, holds a pass, has a subscription, can play an item
+// and has booked an appointment.
 func purchases(t *testing.T, c *harness.Credentials) map[string]string {
 	t.Helper()
 	s := newStudio(t, c)
@@ -48,7 +51,12 @@ func purchases(t *testing.T, c *harness.Credentials) map[string]string {
 	s.do(http.MethodPost, "/media/"+film+"/uploads/"+upload+"/complete", object{})
 	s.do(http.MethodPatch, "/media/"+film, object{"status": "published"})
 	s.create("/media-entitlements", object{"mediaId": film, "customerId": customer})
+	person := s.create("/staff", object{"name": "Sam"}).ID
+	kind := s.create("/appointment-types", object{"title": "Massage", "timezone": "UTC", "lengths": []int{60}, "staffIds": []string{person}}).ID
 	return map[string]string{
+		"appointment": s.create("/appointments", object{
+			"appointmentTypeId": kind, "staffId": person, "startsAt": soon(6), "customerId": customer, "waiveHours": true,
+		}).ID,
 		"customer": customer, "transaction": s.create("/events/"+event+"/registrations", object{"customerId": customer}).TransactionID,
 		"customerPass": s.create("/customer-passes", object{"customerId": customer, "passId": pass, "startDate": soon(0)[:10]}).ID,
 		"subscription": s.create("/subscriptions", object{"customerId": customer, "planId": plan, "payment": object{"method": "CASH"}}).ID, "film": film, "upload": upload,

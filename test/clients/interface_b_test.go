@@ -17,7 +17,7 @@ func soon(days int) string {
 func stepsOfB(t *testing.T, c *harness.Credentials) ([]step, map[string]string) {
 	given := map[string]string{"apiKey": c.InterfaceB.APIKey, "apiSecret": c.InterfaceB.APISecret}
 	given["film"], given["arrived"] = newStudio(t, c).film()
-	return slices.Concat(bookingSteps(), mediaSteps(), subscriptionSteps(), lastSteps()), given
+	return slices.Concat(bookingSteps(), mediaSteps(), subscriptionSteps(), appointmentSteps(), lastSteps()), given
 }
 
 // bookingSteps calls the operations of customers, events, registrations, passes, webhooks and the request

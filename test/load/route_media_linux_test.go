@@ -161,4 +161,4 @@ func (w *routeWorld) arrive(b *testing.B, n int) {
 }
 
 // makers returns the routes that fill pools.
-func makers() []route { return slices.Concat(routeTable(), preparations()) }
+func makers() []route { return slices.Concat(routeTable(), preparations(), preparedAppointments()) }

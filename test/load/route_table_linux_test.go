@@ -18,7 +18,7 @@ const (
 
 // routeTable returns every operation of both interfaces.
 func routeTable() []route {
-	return slices.Concat(tableOfB(), tableOfSubscriptions(), tableOfMedia(), tableOfA())
+	return slices.Concat(tableOfB(), tableOfSubscriptions(), tableOfMedia(), tableOfAppointments(), tableOfA())
 }
 
 func (r route) making(pool string) route { r.makes = pool; return r }
@@ -143,6 +143,8 @@ func tableOfA() []route {
 		read("/customer/{reader}/subscription/{readerSubscription}"),
 		read("/customer/{reader}/media?pageSize=25"),
 		read("/customer/{reader}/media/{film}"),
+		read("/customer/{reader}/appointments?pageSize=25"),
+		read("/customer/{reader}/appointment/{readerAppointment}"),
 		{gateway: gatewayA, method: http.MethodPost, path: "/customer/{reader}/notes", body: note, makes: "note"},
 		read("/customer/{reader}/notes?pageSize=25"),
 		read("/customer/{reader}/note/{note}"),

@@ -38,6 +38,7 @@ func newRouteWorld(b *testing.B) *routeWorld {
 	w.catalogue(b)
 	w.records(b)
 	w.library(b)
+	w.salon(b)
 	w.messages(b)
 	w.add("request", w.company.AwaitRequests(b, &authv1.ListRequestsRequest{})[0].GetId())
 	return w

@@ -55,7 +55,8 @@ func BenchmarkRoutes(b *testing.B) {
 }
 
 // route is a request that is measured. In its path and body, {pool} stands for any identifier of a
-// pool, {pool!} for one that is then removed from it, {n} for a new number, and {start} for a new time.
+// pool, {pool!} for one that is then removed from it, {n} for a new number, {start} for a new time, and
+// {slot} for the start of a new slot.
 type route struct {
 	gateway, method, path, body string
 	makes                       string // the pool that gets the identifier in the response
@@ -146,7 +147,7 @@ func (w *routeWorld) provide(b *testing.B, r route) {
 		case "arrived":
 			w.arrive(b, want-len(w.pools[pool]))
 		}
-		if missing := want - len(w.pools[pool]); pool != "n" && pool != "start" && missing > 0 {
+		if missing := want - len(w.pools[pool]); !slices.Contains([]string{"n", "start", "slot"}, pool) && missing > 0 {
 			maker := w.maker(b, pool)
 			w.provide(b, maker)
 			atOnce(b, min(routeClients, missing), missing, func(int) error { _, err := w.do(b.Context(), maker); return err })
@@ -277,6 +278,8 @@ func (w *routeWorld) fill(text string, n int64) string {
 			return strconv.FormatInt(n, 10)
 		case "start":
 			return w.start.Add(time.Duration(n) * time.Minute).Format(time.RFC3339)
+		case "slot":
+			return w.start.Add(time.Duration(n) * slotMinutes * time.Minute).Format(time.RFC3339)
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
