@@ -2639,7 +2639,7 @@ type AppointmentType struct {
 	// Reference The type's key in an earlier system, or null.
 	Reference *string `json:"reference"`
 
-	// Rooms What each appointment uses: one unit for each entry.
+	// Rooms The rooms and the equipment that each appointment uses: one unit for each entry.
 	Rooms []RoomRequirement `json:"rooms"`
 
 	// SlotMinutes Appointments start at local times whose minutes after midnight are a multiple of this number.
@@ -2693,7 +2693,7 @@ type AppointmentTypeWrite struct {
 	// Reference The type's key in an earlier system, unique among the types. It cannot change.
 	Reference *string `json:"reference,omitempty"`
 
-	// Rooms What each appointment uses: one unit for each entry. A room can be in only one entry.
+	// Rooms The rooms and the equipment that each appointment uses: one unit for each entry. A room can be in only one entry.
 	Rooms *[]RoomRequirement `json:"rooms,omitempty"`
 
 	// SlotMinutes The grid of the starts, in minutes after midnight. Defaults to 15.
@@ -2838,7 +2838,7 @@ type Assignment struct {
 	Unit int `json:"unit"`
 }
 
-// Assignments What takes the time of staff and rooms in a span.
+// Assignments The assignments of staff and rooms in a span.
 type Assignments struct {
 	// Assignments The assignments, ordered by their start.
 	Assignments []Assignment `json:"assignments"`
@@ -9013,7 +9013,7 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
-	// CreateAppointmentHoldWithBody Hold a slot
+	// CreateAppointmentHoldWithBody Create a hold of a slot
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -9029,7 +9029,7 @@ type ClientInterface interface {
 	// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
 	CreateAppointmentHoldWithBody(ctx context.Context, params *CreateAppointmentHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAppointmentHold Hold a slot
+	// CreateAppointmentHold Create a hold of a slot
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -9147,7 +9147,7 @@ type ClientInterface interface {
 	// Corresponds with GET /appointments (the `ListAppointments` operationId).
 	ListAppointments(ctx context.Context, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAppointmentWithBody Book an appointment
+	// CreateAppointmentWithBody Create an appointment
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -9165,7 +9165,7 @@ type ClientInterface interface {
 	// Corresponds with POST /appointments (the `CreateAppointment` operationId).
 	CreateAppointmentWithBody(ctx context.Context, params *CreateAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAppointment Book an appointment
+	// CreateAppointment Create an appointment
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -9252,7 +9252,7 @@ type ClientInterface interface {
 	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
 	MoveAppointment(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListAssignments List what takes the time of staff and rooms
+	// ListAssignments List assignments of staff and rooms
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -10910,7 +10910,7 @@ type ClientInterface interface {
 	// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
 	UpdateRoom(ctx context.Context, id RoomID, params *UpdateRoomParams, body UpdateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FindSlots Find free slots
+	// FindSlots List free slots
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -11874,7 +11874,7 @@ type ClientInterface interface {
 	ListWebhookMessages(ctx context.Context, params *ListWebhookMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
-// CreateAppointmentHoldWithBody Hold a slot
+// CreateAppointmentHoldWithBody Create a hold of a slot
 //
 // Requires the permission `appointments:write`.
 //
@@ -11900,7 +11900,7 @@ func (c *Client) CreateAppointmentHoldWithBody(ctx context.Context, params *Crea
 	return c.Client.Do(req)
 }
 
-// CreateAppointmentHold Hold a slot
+// CreateAppointmentHold Create a hold of a slot
 //
 // Requires the permission `appointments:write`.
 //
@@ -12118,7 +12118,7 @@ func (c *Client) ListAppointments(ctx context.Context, params *ListAppointmentsP
 	return c.Client.Do(req)
 }
 
-// CreateAppointmentWithBody Book an appointment
+// CreateAppointmentWithBody Create an appointment
 //
 // Requires the permission `appointments:write`.
 //
@@ -12146,7 +12146,7 @@ func (c *Client) CreateAppointmentWithBody(ctx context.Context, params *CreateAp
 	return c.Client.Do(req)
 }
 
-// CreateAppointment Book an appointment
+// CreateAppointment Create an appointment
 //
 // Requires the permission `appointments:write`.
 //
@@ -12293,7 +12293,7 @@ func (c *Client) MoveAppointment(ctx context.Context, id AppointmentID, params *
 	return c.Client.Do(req)
 }
 
-// ListAssignments List what takes the time of staff and rooms
+// ListAssignments List assignments of staff and rooms
 //
 // Requires the permission `appointments:read`.
 //
@@ -15341,7 +15341,7 @@ func (c *Client) UpdateRoom(ctx context.Context, id RoomID, params *UpdateRoomPa
 	return c.Client.Do(req)
 }
 
-// FindSlots Find free slots
+// FindSlots List free slots
 //
 // Requires the permission `appointments:read`.
 //
@@ -29298,7 +29298,7 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
-	// CreateAppointmentHoldWithBodyWithResponse Hold a slot
+	// CreateAppointmentHoldWithBodyWithResponse Create a hold of a slot
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -29314,7 +29314,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
 	CreateAppointmentHoldWithBodyWithResponse(ctx context.Context, params *CreateAppointmentHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAppointmentHoldResponse, error)
 
-	// CreateAppointmentHoldWithResponse Hold a slot
+	// CreateAppointmentHoldWithResponse Create a hold of a slot
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -29438,7 +29438,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /appointments (the `ListAppointments` operationId).
 	ListAppointmentsWithResponse(ctx context.Context, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*ListAppointmentsResponse, error)
 
-	// CreateAppointmentWithBodyWithResponse Book an appointment
+	// CreateAppointmentWithBodyWithResponse Create an appointment
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -29456,7 +29456,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /appointments (the `CreateAppointment` operationId).
 	CreateAppointmentWithBodyWithResponse(ctx context.Context, params *CreateAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAppointmentResponse, error)
 
-	// CreateAppointmentWithResponse Book an appointment
+	// CreateAppointmentWithResponse Create an appointment
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -29545,7 +29545,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
 	MoveAppointmentWithResponse(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveAppointmentResponse, error)
 
-	// ListAssignmentsWithResponse List what takes the time of staff and rooms
+	// ListAssignmentsWithResponse List assignments of staff and rooms
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -31301,7 +31301,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
 	UpdateRoomWithResponse(ctx context.Context, id RoomID, params *UpdateRoomParams, body UpdateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRoomResponse, error)
 
-	// FindSlotsWithResponse Find free slots
+	// FindSlotsWithResponse List free slots
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -38844,7 +38844,7 @@ func (r ListWebhookMessagesResponse) ContentType() string {
 	return ""
 }
 
-// CreateAppointmentHoldWithBodyWithResponse Hold a slot
+// CreateAppointmentHoldWithBodyWithResponse Create a hold of a slot
 //
 // Requires the permission `appointments:write`.
 //
@@ -38866,7 +38866,7 @@ func (c *ClientWithResponses) CreateAppointmentHoldWithBodyWithResponse(ctx cont
 	return ParseCreateAppointmentHoldResponse(rsp)
 }
 
-// CreateAppointmentHoldWithResponse Hold a slot
+// CreateAppointmentHoldWithResponse Create a hold of a slot
 //
 // Requires the permission `appointments:write`.
 //
@@ -39050,7 +39050,7 @@ func (c *ClientWithResponses) ListAppointmentsWithResponse(ctx context.Context, 
 	return ParseListAppointmentsResponse(rsp)
 }
 
-// CreateAppointmentWithBodyWithResponse Book an appointment
+// CreateAppointmentWithBodyWithResponse Create an appointment
 //
 // Requires the permission `appointments:write`.
 //
@@ -39074,7 +39074,7 @@ func (c *ClientWithResponses) CreateAppointmentWithBodyWithResponse(ctx context.
 	return ParseCreateAppointmentResponse(rsp)
 }
 
-// CreateAppointmentWithResponse Book an appointment
+// CreateAppointmentWithResponse Create an appointment
 //
 // Requires the permission `appointments:write`.
 //
@@ -39199,7 +39199,7 @@ func (c *ClientWithResponses) MoveAppointmentWithResponse(ctx context.Context, i
 	return ParseMoveAppointmentResponse(rsp)
 }
 
-// ListAssignmentsWithResponse List what takes the time of staff and rooms
+// ListAssignmentsWithResponse List assignments of staff and rooms
 //
 // Requires the permission `appointments:read`.
 //
@@ -41789,7 +41789,7 @@ func (c *ClientWithResponses) UpdateRoomWithResponse(ctx context.Context, id Roo
 	return ParseUpdateRoomResponse(rsp)
 }
 
-// FindSlotsWithResponse Find free slots
+// FindSlotsWithResponse List free slots
 //
 // Requires the permission `appointments:read`.
 //

@@ -1689,7 +1689,7 @@ class AppointmentHold(TypedDict):
 
 
 class Assignments(TypedDict):
-    """What takes the time of staff and rooms in a span."""
+    """The assignments of staff and rooms in a span."""
 
     assignments: list[Assignment]
     truncated: bool
@@ -4571,7 +4571,7 @@ class Operations(Client):
         waiveNotice: bool | None = None,
         movingId: str | None = None,
     ) -> Slots:
-        """Find free slots.
+        """List free slots.
 
         Requires the permission `appointments:read`.
 
@@ -4629,7 +4629,7 @@ class Operations(Client):
         idempotency_key: str | None = None,
         **body: Unpack[AppointmentWrite],
     ) -> Appointment:
-        """Book an appointment.
+        """Create an appointment.
 
         Requires the permission `appointments:write`.
 
@@ -4705,7 +4705,7 @@ class Operations(Client):
         idempotency_key: str | None = None,
         **body: Unpack[AppointmentHoldWrite],
     ) -> AppointmentHold:
-        """Hold a slot.
+        """Create a hold of a slot.
 
         Requires the permission `appointments:write`.
 
@@ -4725,7 +4725,7 @@ class Operations(Client):
         startsBefore: str | None = None,
         resourceIds: str | None = None,
     ) -> Assignments:
-        """List what takes the time of staff and rooms.
+        """List assignments of staff and rooms.
 
         Requires the permission `appointments:read`.
 

@@ -2536,7 +2536,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find free slots
+         * List free slots
          * @description Requires the permission `appointments:read`.
          *
          *     Returns the starts at which an appointment can be booked, by day, for 1 to 31 days. `appointmentTypeId`,
@@ -2570,7 +2570,7 @@ export interface paths {
         get: operations["listAppointments"];
         put?: never;
         /**
-         * Book an appointment
+         * Create an appointment
          * @description Requires the permission `appointments:write`.
          *
          *     Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
@@ -2691,7 +2691,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Hold a slot
+         * Create a hold of a slot
          * @description Requires the permission `appointments:write`.
          *
          *     Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
@@ -2716,7 +2716,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what takes the time of staff and rooms
+         * List assignments of staff and rooms
          * @description Requires the permission `appointments:read`.
          *
          *     Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
@@ -6032,7 +6032,7 @@ export interface components {
             maximumAdvanceDays: number | null;
             /** @description The ids of the staff members who offer the type (`staff_…`). */
             staffIds: string[];
-            /** @description What each appointment uses: one unit for each entry. */
+            /** @description The rooms and the equipment that each appointment uses: one unit for each entry. */
             rooms: components["schemas"]["RoomRequirement"][];
             /** @description The prices. */
             pricingOptions: components["schemas"]["AppointmentPrice"][];
@@ -6109,7 +6109,7 @@ export interface components {
             maximumAdvanceDays?: number | null;
             /** @description The ids of the staff members who offer the type (`staff_…`). Nobody can book a type without staff. */
             staffIds?: string[];
-            /** @description What each appointment uses: one unit for each entry. A room can be in only one entry. */
+            /** @description The rooms and the equipment that each appointment uses: one unit for each entry. A room can be in only one entry. */
             rooms?: components["schemas"]["RoomRequirement"][];
             /** @description The prices to add or change. */
             pricingOptions?: components["schemas"]["AppointmentPriceWrite"][];
@@ -6396,7 +6396,7 @@ export interface components {
             /** @description The appointment's id. */
             appointmentId: string;
         };
-        /** @description What takes the time of staff and rooms in a span. */
+        /** @description The assignments of staff and rooms in a span. */
         Assignments: {
             /** @description The assignments, ordered by their start. */
             assignments: components["schemas"]["Assignment"][];

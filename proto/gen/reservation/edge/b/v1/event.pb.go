@@ -257,7 +257,7 @@ type Event struct {
 	DatesTruncated bool `protobuf:"varint,22,opt,name=dates_truncated,json=datesTruncated,proto3" json:"dates_truncated,omitempty"`
 	// Absent if there are none.
 	BookingRules *BookingRules `protobuf:"bytes,23,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
-	// Who teaches new dates, and where.
+	// The staff and rooms of new dates.
 	StaffIds []string `protobuf:"bytes,24,rep,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
 	RoomIds  []string `protobuf:"bytes,25,rep,name=room_ids,json=roomIds,proto3" json:"room_ids,omitempty"`
 	// The appointment type whose appointments are the dates of this event, or null.
