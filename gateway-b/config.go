@@ -29,10 +29,16 @@ func (c *Config) Validate() error {
 	if c.RateLimit < 1 || c.RateLimit > 10_000 {
 		faults = append(faults, errors.New("RATE_LIMIT must be 1 to 10000"))
 	}
-	if u, err := url.Parse(c.interfaceURL()); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" {
+	if c.InterfaceB != "" && !isBase(c.InterfaceB) {
 		faults = append(faults, errors.New("INTERFACE_B_URL must be http(s)://host[:port][/path]"))
 	}
 	return errors.Join(faults...)
+}
+
+// isBase reports whether text is an address to which paths can be added.
+func isBase(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.RawQuery == ""
 }
 
 // interfaceURL returns the address of Interface B.

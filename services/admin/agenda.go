@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -12,8 +11,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// agendaColumns is the largest number of people whom the agenda of a day shows beside each other. It reads
-// the working hours of each of them.
+// agendaColumns is the largest number of people whom the agenda of a day shows next to each other.
 const agendaColumns = 12
 
 // agendaItem is an appointment, a class or time off in a column of the agenda.
@@ -92,25 +90,20 @@ func (r *request) readAgenda(of interval) (agenda, error) {
 	return a, err
 }
 
-// readHours reads the working hours of people, with one call for each, all at once.
-func (r *request) readHours(a *agenda, people []staffView) error {
-	all, errs := make([]*bookingv1.WorkingHours, len(people)), make([]error, len(people))
-	var calls sync.WaitGroup
-	for i, s := range people {
-		calls.Go(func() {
-			res, err := r.services.staff.GetWorkingHours(r.ctx, &bookingv1.GetWorkingHoursRequest{StaffId: s.GetId()})
-			all[i], errs[i] = res.GetHours(), err
-		})
-	}
-	calls.Wait()
+// readHours reads the working hours of people. Shifts that began two days before the span can be in it: zones
+// differ by up to a day, and shifts end on the next day.
+func (r *request) readHours(a *agenda, people []staffView, of interval) error {
 	a.hours = map[string]*bookingv1.WorkingHours{}
-	for i, s := range people {
-		if errs[i] != nil {
-			return errs[i]
-		}
-		a.hours[s.GetId()] = all[i]
+	if len(people) == 0 {
+		return nil
 	}
-	return nil
+	res, err := r.services.staff.ListWorkingHours(r.ctx, &bookingv1.ListWorkingHoursRequest{
+		StaffIds: views(people, staffView.GetId), From: r.midnight(of.from, -2).Format(time.DateOnly), To: r.midnight(of.until, 2).Format(time.DateOnly),
+	})
+	for _, h := range res.GetHours() {
+		a.hours[h.GetStaffId()] = h
+	}
+	return err
 }
 
 // closed reports whether a holiday closes all locations on a day.
@@ -136,9 +129,12 @@ func spanOf(from, until *timestamppb.Timestamp) interval {
 // daySpan returns the span of a calendar day.
 func (r *request) daySpan(day time.Time) interval { return interval{day, r.midnight(day, 1)} }
 
-// hoursShown returns the hours that columns for people and days have in common.
-func (a agenda) hoursShown(people []staffView, days []interval) hourRange {
+// hoursShown returns the hours that columns for people and days have in common. They include the present.
+func (r *request) hoursShown(a agenda, people []staffView, days []interval) hourRange {
 	shown := usualHours
+	for _, day := range days {
+		shown.widen(interval{r.now(), r.now().Add(time.Second)}, day)
+	}
 	for _, s := range people {
 		for _, day := range days {
 			for _, shift := range a.shifts(s.GetId(), day) {
@@ -274,10 +270,10 @@ func (r *request) dayAgenda() error {
 	if page.Hidden = len(shown) - agendaColumns; page.Hidden > 0 {
 		shown = shown[:agendaColumns]
 	}
-	if err := r.readHours(&a, shown); err != nil {
+	if err := r.readHours(&a, shown, day); err != nil {
 		return err
 	}
-	part := a.hoursShown(shown, []interval{day}).column(day)
+	part := r.hoursShown(a, shown, []interval{day}).column(day)
 	page.Marks = hourMarks(part, r.session.Clock.Zone)
 	for _, s := range shown {
 		page.Columns = append(page.Columns, r.column(a, s, day, part))
@@ -371,10 +367,10 @@ func (r *request) weekAgenda() error {
 // weekOf adds the columns of a person, one for each day.
 func (r *request) weekOf(page *weekAgendaPage, a agenda, days []interval) error {
 	only := []staffView{*page.Person}
-	if err := r.readHours(&a, only); err != nil {
+	if err := r.readHours(&a, only, interval{days[0].from, days[len(days)-1].until}); err != nil {
 		return err
 	}
-	hours := a.hoursShown(only, days)
+	hours := r.hoursShown(a, only, days)
 	page.Marks = hourMarks(hours.column(days[0]), r.session.Clock.Zone)
 	for _, day := range days {
 		c := r.column(a, *page.Person, day, hours.column(day))

@@ -115,14 +115,18 @@ func gaps(all, taken []interval) []interval {
 // freeStep is the longest free place that the agenda shows as one link, and freeLeast the shortest.
 const (
 	freeStep  = time.Hour
-	freeLeast = 10 * time.Minute
+	freeLeast = 15 * time.Minute
 )
 
-// places divides free spans from an instant on at the full hours of a clock in loc.
+// freeGrid is the time between the instants at which free places begin.
+const freeGrid = 15 * time.Minute
+
+// places divides free spans from an instant on at the full hours of a clock in loc. Each place begins at a
+// quarter of an hour, as most appointments do.
 func places(free []interval, from time.Time, loc *time.Location) []interval {
 	var all []interval
 	for _, s := range free {
-		at := later(s.from, from)
+		at := later(s.from, from).Add(freeGrid - 1).Truncate(freeGrid)
 		for at.Before(s.until) {
 			past := time.Duration(at.In(loc).Minute())*time.Minute + time.Duration(at.Second())*time.Second
 			end := earlier(at.Add(freeStep-past), s.until)

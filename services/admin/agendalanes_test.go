@@ -69,7 +69,7 @@ func TestFreePlaces(t *testing.T) {
 		t.Error(diff)
 	}
 	want = []string{"Mon 09:45-10:00 +0000", "Mon 10:00-10:20 +0000", "Mon 11:00-11:55 +0000"}
-	if diff := cmp.Diff(want, written(places(free, at(9, 45), time.UTC), time.UTC)); diff != "" {
+	if diff := cmp.Diff(want, written(places(free, at(9, 40), time.UTC), time.UTC)); diff != "" {
 		t.Error(diff)
 	}
 	if got := places([]interval{{at(9, 0), at(9, 5)}}, at(0, 0), time.UTC); len(got) > 0 {

@@ -34,8 +34,8 @@ func TestAgenda(t *testing.T) {
 		a := w.get("/appointments?day=" + s.day())
 		a.must(t, `href="/appointments/appt_1"`, "10:00–11:00", "Ann Smith", `data-move="/appointments/appt_1/move"`, `data-version="9"`,
 			`fill="#3366cc"`, "12:00–13:00", `href="/events/evt_1/dates/date_1"`, "Dentist", "Fair", `aria-label="Alex"`, `aria-label="Sam"`)
-		// Authenticate, staff, assignments, time off, holidays, and the hours of two people.
-		if n := w.backend.count(); n != 7 {
+		// Authenticate, staff, assignments, time off, holidays and hours.
+		if n := w.backend.count(); n != 6 {
 			t.Errorf("%d calls", n)
 		}
 		// The appointment begins two hours after 8:00, and lasts an hour.
@@ -84,9 +84,19 @@ func TestAgenda(t *testing.T) {
 		})
 		w.backend.count()
 		w.get("/appointments?day="+s.day()).must(t, "2 more staff members are not shown")
-		if n := len(w.backend.called("GetWorkingHours")); n != 12 {
-			t.Errorf("%d calls for hours", n)
+		req := last[*bookingv1.ListWorkingHoursRequest](w, "ListWorkingHours")
+		if n := len(w.backend.called("ListWorkingHours")); n != 1 || len(req.GetStaffIds()) != 12 {
+			t.Errorf("%d calls for hours, the last for %v", n, req)
 		}
+	})
+	t.Run("shows the present outside the usual hours", func(t *testing.T) {
+		w, s := newSalon(t)
+		day := w.get("/appointments?day=" + s.day()).body
+		if strings.Contains(day, `class="now`) || strings.Contains(day, ">05:00<") {
+			t.Error("another day shows the present")
+		}
+		w.web.now = func() time.Time { return s.at.Add(-5*time.Hour + 20*time.Minute) }
+		w.get("/appointments?day="+s.day()).must(t, ">05:00<", `class="now r4 n1"`)
 	})
 	t.Run("shows a week of all people, and of one", func(t *testing.T) {
 		w.get("/appointments/week?from="+s.day()).must(t, `href="/appointments/appt_1"`, "Ann Smith", "Alex", `href="/events/evt_1/dates/date_1"`)

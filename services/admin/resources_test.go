@@ -34,7 +34,7 @@ func TestStaff(t *testing.T) {
 		w.post("/staff", "name", "").must(t, "Enter a name.")
 	})
 	t.Run("shows a person with hours, time off and appointment types", func(t *testing.T) {
-		w.get("/staff/staff_1").must(t, `value="#3366cc"`, "Monday: 09:00–17:00", "Dentist", "Massage", "/calendars?subject=staff_1")
+		w.get("/staff/staff_1").must(t, `value="#3366cc"`, "Monday: 09:00–17:00", "Dentist", "15:00–16:00", "Massage", "/calendars?subject=staff_1")
 	})
 	t.Run("changes a person", func(t *testing.T) {
 		w.post("/staff/staff_1", "name", "Alexis", "email", "", "bio", "", "photo", "", "color", "#112233", "version", "4")

@@ -98,6 +98,15 @@ func (s *salon) answerReads(w *world) {
 		hours.StaffId = req.GetStaffId()
 		return &bookingv1.GetWorkingHoursResponse{Hours: hours}, nil
 	})
+	on(w.backend, "ListWorkingHours", func(req *bookingv1.ListWorkingHoursRequest) (*bookingv1.ListWorkingHoursResponse, error) {
+		res := &bookingv1.ListWorkingHoursResponse{}
+		for _, who := range req.GetStaffIds() {
+			hours := proto.CloneOf(s.hours)
+			hours.StaffId = who
+			res.Hours = append(res.Hours, hours)
+		}
+		return res, nil
+	})
 	on(w.backend, "GetRoom", func(*bookingv1.GetRoomRequest) (*bookingv1.GetRoomResponse, error) {
 		return &bookingv1.GetRoomResponse{Room: s.room}, nil
 	})

@@ -78,7 +78,7 @@ func (r *request) staffList() error {
 type staffFormPage struct {
 	Form   *form
 	Member *staffView // nil for a new person
-	// Hours, TimeOff and Types are shown beside the form.
+	// Hours, TimeOff and Types are shown next to the form.
 	Hours   []*message
 	TimeOff []timeOffView
 	Types   []slotType
@@ -193,6 +193,10 @@ type timeOffView struct {
 
 // When says from when to when the time off lasts.
 func (t timeOffView) When() *message {
+	from, to := t.GetStartsAt().AsTime().In(t.clock.Zone), t.GetEndsAt().AsTime().In(t.clock.Zone)
+	if from.YearDay() == to.YearDay() && from.Year() == to.Year() {
+		return literal(t.clock.Time(t.GetStartsAt()) + "–" + t.clock.Hour(t.GetEndsAt()))
+	}
 	return msg("appointments.off.span", "from", t.clock.Time(t.GetStartsAt()), "to", t.clock.Time(t.GetEndsAt()))
 }
 

@@ -50,9 +50,9 @@ func parlourOn(w *world) *parlour {
 	return p
 }
 
-// stopClock sets the clock to the time of the parlour, plus what shift adds.
+// stopClock sets the clock to the time of the parlour, plus what shift adds. Each reading is a microsecond later.
 func (w *world) stopClock() {
-	w.server.now = func() time.Time { return parlourTime().Add(time.Duration(w.ahead.Load())) }
+	w.server.now = func() time.Time { return parlourTime().Add(time.Duration(w.ahead.Add(int64(time.Microsecond)))) }
 }
 
 // worker adds a person who works from 09:00 to 17:00 London time every day.

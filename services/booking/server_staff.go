@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"fmt"
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/id"
@@ -126,6 +127,49 @@ func (s *Server) GetWorkingHours(ctx context.Context, req *bookingv1.GetWorkingH
 		return nil, err
 	}
 	return &bookingv1.GetWorkingHoursResponse{Hours: convert.WorkingHours(hours)}, nil
+}
+
+// maxHoursDays is the longest span of days of one list of working hours.
+const maxHoursDays = 62
+
+// ListWorkingHours implements StaffService.
+func (s *Server) ListWorkingHours(ctx context.Context, req *bookingv1.ListWorkingHoursRequest) (*bookingv1.ListWorkingHoursResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	who, err := readHoursQuery(req)
+	if err != nil {
+		return nil, err
+	}
+	hours, err := s.store.WorkingHoursOf(ctx, company.ID, who, req.GetFrom(), req.GetTo())
+	if err != nil {
+		return nil, err
+	}
+	resp := &bookingv1.ListWorkingHoursResponse{}
+	for _, h := range hours {
+		resp.Hours = append(resp.Hours, convert.WorkingHours(h))
+	}
+	return resp, nil
+}
+
+// readHoursQuery checks a request for the working hours of several people, and returns the people.
+func readHoursQuery(req *bookingv1.ListWorkingHoursRequest) ([]id.StaffMember, error) {
+	f := &check.Fields{}
+	if len(req.GetStaffIds()) == 0 {
+		f.Add("staff_ids", "required", "is required")
+	}
+	from, to := slotDate(f, "from", req.GetFrom()), slotDate(f, "to", req.GetTo())
+	if n := to - from + 1; f.Len() == 0 && (n < 1 || n > maxHoursDays) {
+		f.Add("to", "range", fmt.Sprintf("must be the same day as from or at most %d days after it", maxHoursDays-1))
+	}
+	var who []id.StaffMember
+	for _, text := range req.GetStaffIds() {
+		if member, err := id.Parse[id.StaffMember](text); err == nil {
+			who = append(who, member)
+		}
+	}
+	return who, f.Err()
 }
 
 // SetWorkingHours implements StaffService.

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -123,6 +124,82 @@ func TestWorkingHours(t *testing.T) {
 		}
 		if got, err = set(&bookingv1.SetWorkingHoursRequest{}); err != nil || hoursText(got) != "" || got.GetVersion() != 4 {
 			t.Errorf("got %v, %v", got, err)
+		}
+	})
+}
+
+func TestListWorkingHours(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ada, bo, cy := w.member("Ada"), w.member("Bo"), w.member("Cy")
+	set := func(who *bookingv1.StaffMember, starts string, days ...string) *bookingv1.WorkingHours {
+		req := &bookingv1.SetWorkingHoursRequest{StaffId: who.GetId(), Weekly: []*bookingv1.WeeklyHours{weekly(1, starts, "17:00"), weekly(2, starts, "18:00")}}
+		for _, day := range days {
+			req.Dates = append(req.Dates, &bookingv1.DateHours{Date: day, Ranges: []*bookingv1.HoursRange{shift("10:00", "11:00"), shift("12:00", "13:00")}})
+		}
+		resp, err := w.staffClient.SetWorkingHours(w.ctx, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.GetHours()
+	}
+	first := set(ada, "09:00", "2030-01-01", "2030-01-02", "2030-01-04")
+	set(bo, "08:00", "2029-12-31", "2030-01-03")
+	list := func(req *bookingv1.ListWorkingHoursRequest) ([]*bookingv1.WorkingHours, error) {
+		resp, err := w.staffClient.ListWorkingHours(w.ctx, req)
+		return resp.GetHours(), err
+	}
+	everybody := []string{cy.GetId(), bo.GetId(), ada.GetId(), ada.GetId(), w.room("Studio", 1).GetId(), "staff_unknown"}
+	t.Run("the hours of people are listed by person, with the exceptions of the days", func(t *testing.T) {
+		got, err := list(&bookingv1.ListWorkingHoursRequest{StaffIds: everybody, From: "2030-01-02", To: "2030-01-03"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{
+			ada.GetId(): "day1 09:00-17:00; day2 09:00-18:00; 2030-01-02 10:00-11:00 12:00-13:00",
+			bo.GetId():  "day1 08:00-17:00; day2 08:00-18:00; 2030-01-03 10:00-11:00 12:00-13:00",
+			cy.GetId():  "",
+		}
+		found, previous := map[string]string{}, ""
+		for _, h := range got {
+			if h.GetStaffId() <= previous {
+				t.Errorf("%s is after %s", h.GetStaffId(), previous)
+			}
+			previous = h.GetStaffId()
+			found[h.GetStaffId()] = hoursText(h)
+		}
+		if diff := cmp.Diff(want, found); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("the hours of one person are those of the person", func(t *testing.T) {
+		got, err := list(&bookingv1.ListWorkingHoursRequest{StaffIds: []string{ada.GetId()}, From: "2029-12-01", To: "2030-01-31"})
+		if diff := cmp.Diff([]*bookingv1.WorkingHours{first}, got, protocmp.Transform()); err != nil || diff != "" {
+			t.Error(err, diff)
+		}
+	})
+	t.Run("people of another company are not listed", func(t *testing.T) {
+		resp, err := w.staffClient.ListWorkingHours(w.as(id.New[id.Company]()), &bookingv1.ListWorkingHoursRequest{StaffIds: everybody, From: "2030-01-02", To: "2030-01-03"})
+		if err != nil || len(resp.GetHours()) != 0 {
+			t.Errorf("got %v, %v", resp, err)
+		}
+	})
+	for want, req := range map[string]*bookingv1.ListWorkingHoursRequest{
+		"staff_ids required, from required, to required": {},
+		"from format, to format":                         {StaffIds: everybody, From: "2030-02-30", To: "today"},
+		"to range":                                       {StaffIds: everybody, From: "2030-01-01", To: "2030-03-04"},
+	} {
+		t.Run("reports "+want, func(t *testing.T) {
+			_, err := list(req)
+			if got := broken(t, err); got != want {
+				t.Error(got)
+			}
+		})
+	}
+	t.Run("reports a day before the first one", func(t *testing.T) {
+		_, err := list(&bookingv1.ListWorkingHoursRequest{StaffIds: everybody, From: "2030-01-02", To: "2030-01-01"})
+		if got := broken(t, err); got != "to range" {
+			t.Error(got)
 		}
 	})
 }

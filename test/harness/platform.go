@@ -178,7 +178,7 @@ func (c *Company) Operator() *Operator { return c.op }
 // AllScopes returns every scope of Interface A.
 func AllScopes() []string {
 	return []string{"customers:read", "profile:read", "profile:write", "bookings:read", "passes:read", "notes:read", "notes:write",
-		"subscriptions:read", "media:read"}
+		"subscriptions:read", "media:read", "appointments:read"}
 }
 
 // NewClient creates an API client with the given scopes; none given means all.

@@ -58,7 +58,7 @@ type AppointmentSlot struct {
 	Rooms      []Assignment
 }
 
-// Add adds an assignment of the slot's date. Of several staff members the active one is kept, or, if none
+// Add adds an assignment of the slot's date. It keeps the active one of several staff members, or, if none
 // is active, the one with the highest position. Rooms that are not active are kept unless others are.
 func (s *AppointmentSlot) Add(a Assignment) {
 	switch {

@@ -20,8 +20,14 @@ const (
 		from unnest($3::integer[], $4::smallint[], $5::text[]::date[], $6::smallint[], $7::smallint[], $8::text[], $9::text[])
 			n(position, weekday, date, starts, ends, location, timezone)`
 
-	hoursSQL = `select coalesce(weekday, 0), coalesce(to_char(date, 'YYYY-MM-DD'), ''), starts is not null, coalesce(starts, 0), coalesce(ends, 0), location, timezone
-		from working_hours where company_id = $1 and staff_id = $2 order by position`
+	hoursColumns = `coalesce(weekday, 0), coalesce(to_char(date, 'YYYY-MM-DD'), ''), starts is not null, coalesce(starts, 0), coalesce(ends, 0), location, timezone`
+
+	hoursSQL = `select ` + hoursColumns + ` from working_hours where company_id = $1 and staff_id = $2 order by position`
+
+	staffByIDsSQL = staffSQL + ` and r.id = any($2) order by r.id`
+
+	hoursOfAllSQL = `select staff_id, ` + hoursColumns + ` from working_hours
+		where company_id = $1 and staff_id = any($2) and (date is null or date between $3::text::date and $4::text::date) order by staff_id, position`
 )
 
 // hoursRows are the column values of working hours to insert. A calendar day without shifts has one row
@@ -94,24 +100,70 @@ func (s *Store) LockedWorkingHours(ctx context.Context, tx *pg.Tx, company id.Co
 	return h, err
 }
 
+// WorkingHoursOf reads the working hours of several people, by id, with the exceptions of the days from a day
+// to another one (YYYY-MM-DD). It leaves out people who do not exist.
+func (s *Store) WorkingHoursOf(ctx context.Context, company id.Company, who []id.StaffMember, from, to string) ([]*model.WorkingHours, error) {
+	var found []model.StaffMember
+	hours := map[id.StaffMember]*model.WorkingHours{}
+	scan := func(rows pgx.Rows) error {
+		var of id.StaffMember
+		row, err := scanHours(rows, &of)
+		if hours[of] == nil {
+			hours[of] = &model.WorkingHours{}
+		}
+		row.addTo(hours[of])
+		return err
+	}
+	err := s.ReadOf(ctx, company,
+		pg.Query{SQL: staffByIDsSQL, Args: []any{company, who}, Scan: scanStaff(&found)},
+		pg.Query{SQL: hoursOfAllSQL, Args: []any{company, who, from, to}, Scan: pg.Each(scan)})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*model.WorkingHours, len(found))
+	for i := range found {
+		if all[i] = hours[found[i].ID]; all[i] == nil {
+			all[i] = &model.WorkingHours{}
+		}
+		all[i].Of(&found[i])
+	}
+	return all, nil
+}
+
 func readHours(company id.Company, who id.StaffMember, h *model.WorkingHours) pg.Query {
 	return pg.Query{SQL: hoursSQL, Args: []any{company, who}, Scan: pg.Each(func(rows pgx.Rows) error {
-		var weekday int32
-		var date string
-		var works bool
-		var r model.HoursRange
-		err := rows.Scan(&weekday, &date, &works, &r.Starts, &r.Ends, &r.Location, &r.Timezone)
-		if date == "" {
-			h.Weekly = append(h.Weekly, model.WeeklyHours{Weekday: weekday, HoursRange: r})
-			return err
-		}
-		if n := len(h.Dates); n == 0 || h.Dates[n-1].Date != date {
-			h.Dates = append(h.Dates, model.DateHours{Date: date})
-		}
-		if works {
-			day := &h.Dates[len(h.Dates)-1]
-			day.Ranges = append(day.Ranges, r)
-		}
+		row, err := scanHours(rows)
+		row.addTo(h)
 		return err
 	})}
+}
+
+// hoursRow is a row of working hours.
+type hoursRow struct {
+	weekday int32
+	date    string // "" for a weekly shift
+	works   bool   // the row has a shift
+	shift   model.HoursRange
+}
+
+// scanHours reads a row whose hoursColumns come after the columns for before.
+func scanHours(rows pgx.Rows, before ...any) (h hoursRow, err error) {
+	r := &h.shift
+	err = rows.Scan(append(before, &h.weekday, &h.date, &h.works, &r.Starts, &r.Ends, &r.Location, &r.Timezone)...)
+	return h, err
+}
+
+// addTo adds the row to the hours of its person.
+func (row hoursRow) addTo(h *model.WorkingHours) {
+	if row.date == "" {
+		h.Weekly = append(h.Weekly, model.WeeklyHours{Weekday: row.weekday, HoursRange: row.shift})
+		return
+	}
+	if n := len(h.Dates); n == 0 || h.Dates[n-1].Date != row.date {
+		h.Dates = append(h.Dates, model.DateHours{Date: row.date})
+	}
+	if row.works {
+		day := &h.Dates[len(h.Dates)-1]
+		day.Ranges = append(day.Ranges, row.shift)
+	}
 }

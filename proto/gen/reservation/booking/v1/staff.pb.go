@@ -1101,6 +1101,113 @@ func (x *GetWorkingHoursResponse) GetHours() *WorkingHours {
 	return nil
 }
 
+type ListWorkingHoursRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// staff_ identifiers, 1 to 50. An identifier that does not exist matches nobody.
+	StaffIds []string `protobuf:"bytes,1,rep,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
+	// Required, YYYY-MM-DD: returns only exceptions of these days, both included. At most 62 days.
+	From          string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
+	To            string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWorkingHoursRequest) Reset() {
+	*x = ListWorkingHoursRequest{}
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWorkingHoursRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWorkingHoursRequest) ProtoMessage() {}
+
+func (x *ListWorkingHoursRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWorkingHoursRequest.ProtoReflect.Descriptor instead.
+func (*ListWorkingHoursRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListWorkingHoursRequest) GetStaffIds() []string {
+	if x != nil {
+		return x.StaffIds
+	}
+	return nil
+}
+
+func (x *ListWorkingHoursRequest) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *ListWorkingHoursRequest) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+type ListWorkingHoursResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each person, ordered by staff_id.
+	Hours         []*WorkingHours `protobuf:"bytes,1,rep,name=hours,proto3" json:"hours,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWorkingHoursResponse) Reset() {
+	*x = ListWorkingHoursResponse{}
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWorkingHoursResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWorkingHoursResponse) ProtoMessage() {}
+
+func (x *ListWorkingHoursResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWorkingHoursResponse.ProtoReflect.Descriptor instead.
+func (*ListWorkingHoursResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListWorkingHoursResponse) GetHours() []*WorkingHours {
+	if x != nil {
+		return x.Hours
+	}
+	return nil
+}
+
 type SetWorkingHoursRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// staff_ identifier.
@@ -1118,7 +1225,7 @@ type SetWorkingHoursRequest struct {
 
 func (x *SetWorkingHoursRequest) Reset() {
 	*x = SetWorkingHoursRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1130,7 +1237,7 @@ func (x *SetWorkingHoursRequest) String() string {
 func (*SetWorkingHoursRequest) ProtoMessage() {}
 
 func (x *SetWorkingHoursRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1143,7 +1250,7 @@ func (x *SetWorkingHoursRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetWorkingHoursRequest.ProtoReflect.Descriptor instead.
 func (*SetWorkingHoursRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{15}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SetWorkingHoursRequest) GetStaffId() string {
@@ -1183,7 +1290,7 @@ type SetWorkingHoursResponse struct {
 
 func (x *SetWorkingHoursResponse) Reset() {
 	*x = SetWorkingHoursResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1195,7 +1302,7 @@ func (x *SetWorkingHoursResponse) String() string {
 func (*SetWorkingHoursResponse) ProtoMessage() {}
 
 func (x *SetWorkingHoursResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1208,7 +1315,7 @@ func (x *SetWorkingHoursResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetWorkingHoursResponse.ProtoReflect.Descriptor instead.
 func (*SetWorkingHoursResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{16}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SetWorkingHoursResponse) GetHours() *WorkingHours {
@@ -1237,7 +1344,7 @@ type TimeOff struct {
 
 func (x *TimeOff) Reset() {
 	*x = TimeOff{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1249,7 +1356,7 @@ func (x *TimeOff) String() string {
 func (*TimeOff) ProtoMessage() {}
 
 func (x *TimeOff) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1262,7 +1369,7 @@ func (x *TimeOff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TimeOff.ProtoReflect.Descriptor instead.
 func (*TimeOff) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{17}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TimeOff) GetId() string {
@@ -1333,7 +1440,7 @@ type CreateTimeOffRequest struct {
 
 func (x *CreateTimeOffRequest) Reset() {
 	*x = CreateTimeOffRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1345,7 +1452,7 @@ func (x *CreateTimeOffRequest) String() string {
 func (*CreateTimeOffRequest) ProtoMessage() {}
 
 func (x *CreateTimeOffRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1358,7 +1465,7 @@ func (x *CreateTimeOffRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTimeOffRequest.ProtoReflect.Descriptor instead.
 func (*CreateTimeOffRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{18}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CreateTimeOffRequest) GetStaffId() string {
@@ -1412,7 +1519,7 @@ type CreateTimeOffResponse struct {
 
 func (x *CreateTimeOffResponse) Reset() {
 	*x = CreateTimeOffResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1531,7 @@ func (x *CreateTimeOffResponse) String() string {
 func (*CreateTimeOffResponse) ProtoMessage() {}
 
 func (x *CreateTimeOffResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1544,7 @@ func (x *CreateTimeOffResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTimeOffResponse.ProtoReflect.Descriptor instead.
 func (*CreateTimeOffResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{19}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CreateTimeOffResponse) GetTimeOff() *TimeOff {
@@ -1465,7 +1572,7 @@ type ListTimeOffRequest struct {
 
 func (x *ListTimeOffRequest) Reset() {
 	*x = ListTimeOffRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1477,7 +1584,7 @@ func (x *ListTimeOffRequest) String() string {
 func (*ListTimeOffRequest) ProtoMessage() {}
 
 func (x *ListTimeOffRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1490,7 +1597,7 @@ func (x *ListTimeOffRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTimeOffRequest.ProtoReflect.Descriptor instead.
 func (*ListTimeOffRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{20}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListTimeOffRequest) GetPageSize() int32 {
@@ -1553,7 +1660,7 @@ type ListTimeOffResponse struct {
 
 func (x *ListTimeOffResponse) Reset() {
 	*x = ListTimeOffResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +1672,7 @@ func (x *ListTimeOffResponse) String() string {
 func (*ListTimeOffResponse) ProtoMessage() {}
 
 func (x *ListTimeOffResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +1685,7 @@ func (x *ListTimeOffResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTimeOffResponse.ProtoReflect.Descriptor instead.
 func (*ListTimeOffResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{21}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListTimeOffResponse) GetTimeOff() []*TimeOff {
@@ -1612,7 +1719,7 @@ type DeleteTimeOffRequest struct {
 
 func (x *DeleteTimeOffRequest) Reset() {
 	*x = DeleteTimeOffRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +1731,7 @@ func (x *DeleteTimeOffRequest) String() string {
 func (*DeleteTimeOffRequest) ProtoMessage() {}
 
 func (x *DeleteTimeOffRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +1744,7 @@ func (x *DeleteTimeOffRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTimeOffRequest.ProtoReflect.Descriptor instead.
 func (*DeleteTimeOffRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{22}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DeleteTimeOffRequest) GetId() string {
@@ -1655,7 +1762,7 @@ type DeleteTimeOffResponse struct {
 
 func (x *DeleteTimeOffResponse) Reset() {
 	*x = DeleteTimeOffResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1667,7 +1774,7 @@ func (x *DeleteTimeOffResponse) String() string {
 func (*DeleteTimeOffResponse) ProtoMessage() {}
 
 func (x *DeleteTimeOffResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1680,7 +1787,7 @@ func (x *DeleteTimeOffResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTimeOffResponse.ProtoReflect.Descriptor instead.
 func (*DeleteTimeOffResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{23}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{25}
 }
 
 // Holiday is a calendar day on which nobody can be booked. It cuts a shift that continues past midnight.
@@ -1700,7 +1807,7 @@ type Holiday struct {
 
 func (x *Holiday) Reset() {
 	*x = Holiday{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1712,7 +1819,7 @@ func (x *Holiday) String() string {
 func (*Holiday) ProtoMessage() {}
 
 func (x *Holiday) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1725,7 +1832,7 @@ func (x *Holiday) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holiday.ProtoReflect.Descriptor instead.
 func (*Holiday) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{24}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Holiday) GetId() string {
@@ -1775,7 +1882,7 @@ type CreateHolidayRequest struct {
 
 func (x *CreateHolidayRequest) Reset() {
 	*x = CreateHolidayRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1787,7 +1894,7 @@ func (x *CreateHolidayRequest) String() string {
 func (*CreateHolidayRequest) ProtoMessage() {}
 
 func (x *CreateHolidayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1800,7 +1907,7 @@ func (x *CreateHolidayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateHolidayRequest.ProtoReflect.Descriptor instead.
 func (*CreateHolidayRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{25}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CreateHolidayRequest) GetDate() string {
@@ -1833,7 +1940,7 @@ type CreateHolidayResponse struct {
 
 func (x *CreateHolidayResponse) Reset() {
 	*x = CreateHolidayResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1845,7 +1952,7 @@ func (x *CreateHolidayResponse) String() string {
 func (*CreateHolidayResponse) ProtoMessage() {}
 
 func (x *CreateHolidayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1858,7 +1965,7 @@ func (x *CreateHolidayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateHolidayResponse.ProtoReflect.Descriptor instead.
 func (*CreateHolidayResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{26}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CreateHolidayResponse) GetHoliday() *Holiday {
@@ -1883,7 +1990,7 @@ type ListHolidaysRequest struct {
 
 func (x *ListHolidaysRequest) Reset() {
 	*x = ListHolidaysRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1895,7 +2002,7 @@ func (x *ListHolidaysRequest) String() string {
 func (*ListHolidaysRequest) ProtoMessage() {}
 
 func (x *ListHolidaysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1908,7 +2015,7 @@ func (x *ListHolidaysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHolidaysRequest.ProtoReflect.Descriptor instead.
 func (*ListHolidaysRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{27}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListHolidaysRequest) GetPageSize() int32 {
@@ -1957,7 +2064,7 @@ type ListHolidaysResponse struct {
 
 func (x *ListHolidaysResponse) Reset() {
 	*x = ListHolidaysResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2076,7 @@ func (x *ListHolidaysResponse) String() string {
 func (*ListHolidaysResponse) ProtoMessage() {}
 
 func (x *ListHolidaysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,7 +2089,7 @@ func (x *ListHolidaysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHolidaysResponse.ProtoReflect.Descriptor instead.
 func (*ListHolidaysResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{28}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListHolidaysResponse) GetHolidays() []*Holiday {
@@ -2016,7 +2123,7 @@ type DeleteHolidayRequest struct {
 
 func (x *DeleteHolidayRequest) Reset() {
 	*x = DeleteHolidayRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[29]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2028,7 +2135,7 @@ func (x *DeleteHolidayRequest) String() string {
 func (*DeleteHolidayRequest) ProtoMessage() {}
 
 func (x *DeleteHolidayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[29]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2041,7 +2148,7 @@ func (x *DeleteHolidayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHolidayRequest.ProtoReflect.Descriptor instead.
 func (*DeleteHolidayRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{29}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DeleteHolidayRequest) GetId() string {
@@ -2059,7 +2166,7 @@ type DeleteHolidayResponse struct {
 
 func (x *DeleteHolidayResponse) Reset() {
 	*x = DeleteHolidayResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[30]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2071,7 +2178,7 @@ func (x *DeleteHolidayResponse) String() string {
 func (*DeleteHolidayResponse) ProtoMessage() {}
 
 func (x *DeleteHolidayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[30]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2084,7 +2191,7 @@ func (x *DeleteHolidayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHolidayResponse.ProtoReflect.Descriptor instead.
 func (*DeleteHolidayResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{30}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{32}
 }
 
 var File_reservation_booking_v1_staff_proto protoreflect.FileDescriptor
@@ -2178,7 +2285,15 @@ const file_reservation_booking_v1_staff_proto_rawDesc = "" +
 	"\x16GetWorkingHoursRequest\x12\"\n" +
 	"\bstaff_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\astaffId\"U\n" +
 	"\x17GetWorkingHoursResponse\x12:\n" +
-	"\x05hours\x18\x01 \x01(\v2$.reservation.booking.v1.WorkingHoursR\x05hours\"\x8c\x02\n" +
+	"\x05hours\x18\x01 \x01(\v2$.reservation.booking.v1.WorkingHoursR\x05hours\"|\n" +
+	"\x17ListWorkingHoursRequest\x12+\n" +
+	"\tstaff_ids\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18dR\bstaffIds\x12\x1b\n" +
+	"\x04from\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x04from\x12\x17\n" +
+	"\x02to\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x02to\"V\n" +
+	"\x18ListWorkingHoursResponse\x12:\n" +
+	"\x05hours\x18\x01 \x03(\v2$.reservation.booking.v1.WorkingHoursR\x05hours\"\x8c\x02\n" +
 	"\x16SetWorkingHoursRequest\x12\"\n" +
 	"\bstaff_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\astaffId\x12E\n" +
 	"\x06weekly\x18\x02 \x03(\v2#.reservation.booking.v1.WeeklyHoursB\b\xbaH\x05\x92\x01\x02\x10dR\x06weekly\x12B\n" +
@@ -2257,7 +2372,7 @@ const file_reservation_booking_v1_staff_proto_rawDesc = "" +
 	"\x16RESOURCE_ORDER_CREATED\x10\x01\x12\x1f\n" +
 	"\x1bRESOURCE_ORDER_CREATED_DESC\x10\x02\x12\x1a\n" +
 	"\x16RESOURCE_ORDER_UPDATED\x10\x03\x12\x1f\n" +
-	"\x1bRESOURCE_ORDER_UPDATED_DESC\x10\x042\xac\f\n" +
+	"\x1bRESOURCE_ORDER_UPDATED_DESC\x10\x042\xb6\r\n" +
 	"\fStaffService\x12\x8b\x01\n" +
 	"\x11CreateStaffMember\x120.reservation.booking.v1.CreateStaffMemberRequest\x1a1.reservation.booking.v1.CreateStaffMemberResponse\"\x11\x8a\xc9\x18\r\n" +
 	"\vstaff:write\x12\x81\x01\n" +
@@ -2270,6 +2385,9 @@ const file_reservation_booking_v1_staff_proto_rawDesc = "" +
 	"\x11UpdateStaffMember\x120.reservation.booking.v1.UpdateStaffMemberRequest\x1a1.reservation.booking.v1.UpdateStaffMemberResponse\"\x11\x8a\xc9\x18\r\n" +
 	"\vstaff:write\x12\x84\x01\n" +
 	"\x0fGetWorkingHours\x12..reservation.booking.v1.GetWorkingHoursRequest\x1a/.reservation.booking.v1.GetWorkingHoursResponse\"\x10\x8a\xc9\x18\f\n" +
+	"\n" +
+	"staff:read\x12\x87\x01\n" +
+	"\x10ListWorkingHours\x12/.reservation.booking.v1.ListWorkingHoursRequest\x1a0.reservation.booking.v1.ListWorkingHoursResponse\"\x10\x8a\xc9\x18\f\n" +
 	"\n" +
 	"staff:read\x12\x85\x01\n" +
 	"\x0fSetWorkingHours\x12..reservation.booking.v1.SetWorkingHoursRequest\x1a/.reservation.booking.v1.SetWorkingHoursResponse\"\x11\x8a\xc9\x18\r\n" +
@@ -2302,7 +2420,7 @@ func file_reservation_booking_v1_staff_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_booking_v1_staff_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_reservation_booking_v1_staff_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_reservation_booking_v1_staff_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_reservation_booking_v1_staff_proto_goTypes = []any{
 	(ResourceOrder)(0),                // 0: reservation.booking.v1.ResourceOrder
 	(*StaffMember)(nil),               // 1: reservation.booking.v1.StaffMember
@@ -2320,83 +2438,88 @@ var file_reservation_booking_v1_staff_proto_goTypes = []any{
 	(*WorkingHours)(nil),              // 13: reservation.booking.v1.WorkingHours
 	(*GetWorkingHoursRequest)(nil),    // 14: reservation.booking.v1.GetWorkingHoursRequest
 	(*GetWorkingHoursResponse)(nil),   // 15: reservation.booking.v1.GetWorkingHoursResponse
-	(*SetWorkingHoursRequest)(nil),    // 16: reservation.booking.v1.SetWorkingHoursRequest
-	(*SetWorkingHoursResponse)(nil),   // 17: reservation.booking.v1.SetWorkingHoursResponse
-	(*TimeOff)(nil),                   // 18: reservation.booking.v1.TimeOff
-	(*CreateTimeOffRequest)(nil),      // 19: reservation.booking.v1.CreateTimeOffRequest
-	(*CreateTimeOffResponse)(nil),     // 20: reservation.booking.v1.CreateTimeOffResponse
-	(*ListTimeOffRequest)(nil),        // 21: reservation.booking.v1.ListTimeOffRequest
-	(*ListTimeOffResponse)(nil),       // 22: reservation.booking.v1.ListTimeOffResponse
-	(*DeleteTimeOffRequest)(nil),      // 23: reservation.booking.v1.DeleteTimeOffRequest
-	(*DeleteTimeOffResponse)(nil),     // 24: reservation.booking.v1.DeleteTimeOffResponse
-	(*Holiday)(nil),                   // 25: reservation.booking.v1.Holiday
-	(*CreateHolidayRequest)(nil),      // 26: reservation.booking.v1.CreateHolidayRequest
-	(*CreateHolidayResponse)(nil),     // 27: reservation.booking.v1.CreateHolidayResponse
-	(*ListHolidaysRequest)(nil),       // 28: reservation.booking.v1.ListHolidaysRequest
-	(*ListHolidaysResponse)(nil),      // 29: reservation.booking.v1.ListHolidaysResponse
-	(*DeleteHolidayRequest)(nil),      // 30: reservation.booking.v1.DeleteHolidayRequest
-	(*DeleteHolidayResponse)(nil),     // 31: reservation.booking.v1.DeleteHolidayResponse
-	(*timestamppb.Timestamp)(nil),     // 32: google.protobuf.Timestamp
+	(*ListWorkingHoursRequest)(nil),   // 16: reservation.booking.v1.ListWorkingHoursRequest
+	(*ListWorkingHoursResponse)(nil),  // 17: reservation.booking.v1.ListWorkingHoursResponse
+	(*SetWorkingHoursRequest)(nil),    // 18: reservation.booking.v1.SetWorkingHoursRequest
+	(*SetWorkingHoursResponse)(nil),   // 19: reservation.booking.v1.SetWorkingHoursResponse
+	(*TimeOff)(nil),                   // 20: reservation.booking.v1.TimeOff
+	(*CreateTimeOffRequest)(nil),      // 21: reservation.booking.v1.CreateTimeOffRequest
+	(*CreateTimeOffResponse)(nil),     // 22: reservation.booking.v1.CreateTimeOffResponse
+	(*ListTimeOffRequest)(nil),        // 23: reservation.booking.v1.ListTimeOffRequest
+	(*ListTimeOffResponse)(nil),       // 24: reservation.booking.v1.ListTimeOffResponse
+	(*DeleteTimeOffRequest)(nil),      // 25: reservation.booking.v1.DeleteTimeOffRequest
+	(*DeleteTimeOffResponse)(nil),     // 26: reservation.booking.v1.DeleteTimeOffResponse
+	(*Holiday)(nil),                   // 27: reservation.booking.v1.Holiday
+	(*CreateHolidayRequest)(nil),      // 28: reservation.booking.v1.CreateHolidayRequest
+	(*CreateHolidayResponse)(nil),     // 29: reservation.booking.v1.CreateHolidayResponse
+	(*ListHolidaysRequest)(nil),       // 30: reservation.booking.v1.ListHolidaysRequest
+	(*ListHolidaysResponse)(nil),      // 31: reservation.booking.v1.ListHolidaysResponse
+	(*DeleteHolidayRequest)(nil),      // 32: reservation.booking.v1.DeleteHolidayRequest
+	(*DeleteHolidayResponse)(nil),     // 33: reservation.booking.v1.DeleteHolidayResponse
+	(*timestamppb.Timestamp)(nil),     // 34: google.protobuf.Timestamp
 }
 var file_reservation_booking_v1_staff_proto_depIdxs = []int32{
-	32, // 0: reservation.booking.v1.StaffMember.created_at:type_name -> google.protobuf.Timestamp
-	32, // 1: reservation.booking.v1.StaffMember.updated_at:type_name -> google.protobuf.Timestamp
+	34, // 0: reservation.booking.v1.StaffMember.created_at:type_name -> google.protobuf.Timestamp
+	34, // 1: reservation.booking.v1.StaffMember.updated_at:type_name -> google.protobuf.Timestamp
 	1,  // 2: reservation.booking.v1.CreateStaffMemberResponse.staff_member:type_name -> reservation.booking.v1.StaffMember
 	1,  // 3: reservation.booking.v1.GetStaffMemberResponse.staff_member:type_name -> reservation.booking.v1.StaffMember
 	0,  // 4: reservation.booking.v1.ListStaffRequest.order:type_name -> reservation.booking.v1.ResourceOrder
-	32, // 5: reservation.booking.v1.ListStaffRequest.updated_since:type_name -> google.protobuf.Timestamp
+	34, // 5: reservation.booking.v1.ListStaffRequest.updated_since:type_name -> google.protobuf.Timestamp
 	1,  // 6: reservation.booking.v1.ListStaffResponse.staff:type_name -> reservation.booking.v1.StaffMember
 	1,  // 7: reservation.booking.v1.UpdateStaffMemberResponse.staff_member:type_name -> reservation.booking.v1.StaffMember
 	10, // 8: reservation.booking.v1.WeeklyHours.range:type_name -> reservation.booking.v1.HoursRange
 	10, // 9: reservation.booking.v1.DateHours.ranges:type_name -> reservation.booking.v1.HoursRange
 	11, // 10: reservation.booking.v1.WorkingHours.weekly:type_name -> reservation.booking.v1.WeeklyHours
 	12, // 11: reservation.booking.v1.WorkingHours.dates:type_name -> reservation.booking.v1.DateHours
-	32, // 12: reservation.booking.v1.WorkingHours.updated_at:type_name -> google.protobuf.Timestamp
+	34, // 12: reservation.booking.v1.WorkingHours.updated_at:type_name -> google.protobuf.Timestamp
 	13, // 13: reservation.booking.v1.GetWorkingHoursResponse.hours:type_name -> reservation.booking.v1.WorkingHours
-	11, // 14: reservation.booking.v1.SetWorkingHoursRequest.weekly:type_name -> reservation.booking.v1.WeeklyHours
-	12, // 15: reservation.booking.v1.SetWorkingHoursRequest.dates:type_name -> reservation.booking.v1.DateHours
-	13, // 16: reservation.booking.v1.SetWorkingHoursResponse.hours:type_name -> reservation.booking.v1.WorkingHours
-	32, // 17: reservation.booking.v1.TimeOff.starts_at:type_name -> google.protobuf.Timestamp
-	32, // 18: reservation.booking.v1.TimeOff.ends_at:type_name -> google.protobuf.Timestamp
-	32, // 19: reservation.booking.v1.TimeOff.created_at:type_name -> google.protobuf.Timestamp
-	32, // 20: reservation.booking.v1.CreateTimeOffRequest.starts_at:type_name -> google.protobuf.Timestamp
-	32, // 21: reservation.booking.v1.CreateTimeOffRequest.ends_at:type_name -> google.protobuf.Timestamp
-	18, // 22: reservation.booking.v1.CreateTimeOffResponse.time_off:type_name -> reservation.booking.v1.TimeOff
-	32, // 23: reservation.booking.v1.ListTimeOffRequest.starts_from:type_name -> google.protobuf.Timestamp
-	32, // 24: reservation.booking.v1.ListTimeOffRequest.starts_before:type_name -> google.protobuf.Timestamp
-	18, // 25: reservation.booking.v1.ListTimeOffResponse.time_off:type_name -> reservation.booking.v1.TimeOff
-	32, // 26: reservation.booking.v1.Holiday.created_at:type_name -> google.protobuf.Timestamp
-	25, // 27: reservation.booking.v1.CreateHolidayResponse.holiday:type_name -> reservation.booking.v1.Holiday
-	25, // 28: reservation.booking.v1.ListHolidaysResponse.holidays:type_name -> reservation.booking.v1.Holiday
-	2,  // 29: reservation.booking.v1.StaffService.CreateStaffMember:input_type -> reservation.booking.v1.CreateStaffMemberRequest
-	4,  // 30: reservation.booking.v1.StaffService.GetStaffMember:input_type -> reservation.booking.v1.GetStaffMemberRequest
-	6,  // 31: reservation.booking.v1.StaffService.ListStaff:input_type -> reservation.booking.v1.ListStaffRequest
-	8,  // 32: reservation.booking.v1.StaffService.UpdateStaffMember:input_type -> reservation.booking.v1.UpdateStaffMemberRequest
-	14, // 33: reservation.booking.v1.StaffService.GetWorkingHours:input_type -> reservation.booking.v1.GetWorkingHoursRequest
-	16, // 34: reservation.booking.v1.StaffService.SetWorkingHours:input_type -> reservation.booking.v1.SetWorkingHoursRequest
-	19, // 35: reservation.booking.v1.StaffService.CreateTimeOff:input_type -> reservation.booking.v1.CreateTimeOffRequest
-	21, // 36: reservation.booking.v1.StaffService.ListTimeOff:input_type -> reservation.booking.v1.ListTimeOffRequest
-	23, // 37: reservation.booking.v1.StaffService.DeleteTimeOff:input_type -> reservation.booking.v1.DeleteTimeOffRequest
-	26, // 38: reservation.booking.v1.StaffService.CreateHoliday:input_type -> reservation.booking.v1.CreateHolidayRequest
-	28, // 39: reservation.booking.v1.StaffService.ListHolidays:input_type -> reservation.booking.v1.ListHolidaysRequest
-	30, // 40: reservation.booking.v1.StaffService.DeleteHoliday:input_type -> reservation.booking.v1.DeleteHolidayRequest
-	3,  // 41: reservation.booking.v1.StaffService.CreateStaffMember:output_type -> reservation.booking.v1.CreateStaffMemberResponse
-	5,  // 42: reservation.booking.v1.StaffService.GetStaffMember:output_type -> reservation.booking.v1.GetStaffMemberResponse
-	7,  // 43: reservation.booking.v1.StaffService.ListStaff:output_type -> reservation.booking.v1.ListStaffResponse
-	9,  // 44: reservation.booking.v1.StaffService.UpdateStaffMember:output_type -> reservation.booking.v1.UpdateStaffMemberResponse
-	15, // 45: reservation.booking.v1.StaffService.GetWorkingHours:output_type -> reservation.booking.v1.GetWorkingHoursResponse
-	17, // 46: reservation.booking.v1.StaffService.SetWorkingHours:output_type -> reservation.booking.v1.SetWorkingHoursResponse
-	20, // 47: reservation.booking.v1.StaffService.CreateTimeOff:output_type -> reservation.booking.v1.CreateTimeOffResponse
-	22, // 48: reservation.booking.v1.StaffService.ListTimeOff:output_type -> reservation.booking.v1.ListTimeOffResponse
-	24, // 49: reservation.booking.v1.StaffService.DeleteTimeOff:output_type -> reservation.booking.v1.DeleteTimeOffResponse
-	27, // 50: reservation.booking.v1.StaffService.CreateHoliday:output_type -> reservation.booking.v1.CreateHolidayResponse
-	29, // 51: reservation.booking.v1.StaffService.ListHolidays:output_type -> reservation.booking.v1.ListHolidaysResponse
-	31, // 52: reservation.booking.v1.StaffService.DeleteHoliday:output_type -> reservation.booking.v1.DeleteHolidayResponse
-	41, // [41:53] is the sub-list for method output_type
-	29, // [29:41] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	13, // 14: reservation.booking.v1.ListWorkingHoursResponse.hours:type_name -> reservation.booking.v1.WorkingHours
+	11, // 15: reservation.booking.v1.SetWorkingHoursRequest.weekly:type_name -> reservation.booking.v1.WeeklyHours
+	12, // 16: reservation.booking.v1.SetWorkingHoursRequest.dates:type_name -> reservation.booking.v1.DateHours
+	13, // 17: reservation.booking.v1.SetWorkingHoursResponse.hours:type_name -> reservation.booking.v1.WorkingHours
+	34, // 18: reservation.booking.v1.TimeOff.starts_at:type_name -> google.protobuf.Timestamp
+	34, // 19: reservation.booking.v1.TimeOff.ends_at:type_name -> google.protobuf.Timestamp
+	34, // 20: reservation.booking.v1.TimeOff.created_at:type_name -> google.protobuf.Timestamp
+	34, // 21: reservation.booking.v1.CreateTimeOffRequest.starts_at:type_name -> google.protobuf.Timestamp
+	34, // 22: reservation.booking.v1.CreateTimeOffRequest.ends_at:type_name -> google.protobuf.Timestamp
+	20, // 23: reservation.booking.v1.CreateTimeOffResponse.time_off:type_name -> reservation.booking.v1.TimeOff
+	34, // 24: reservation.booking.v1.ListTimeOffRequest.starts_from:type_name -> google.protobuf.Timestamp
+	34, // 25: reservation.booking.v1.ListTimeOffRequest.starts_before:type_name -> google.protobuf.Timestamp
+	20, // 26: reservation.booking.v1.ListTimeOffResponse.time_off:type_name -> reservation.booking.v1.TimeOff
+	34, // 27: reservation.booking.v1.Holiday.created_at:type_name -> google.protobuf.Timestamp
+	27, // 28: reservation.booking.v1.CreateHolidayResponse.holiday:type_name -> reservation.booking.v1.Holiday
+	27, // 29: reservation.booking.v1.ListHolidaysResponse.holidays:type_name -> reservation.booking.v1.Holiday
+	2,  // 30: reservation.booking.v1.StaffService.CreateStaffMember:input_type -> reservation.booking.v1.CreateStaffMemberRequest
+	4,  // 31: reservation.booking.v1.StaffService.GetStaffMember:input_type -> reservation.booking.v1.GetStaffMemberRequest
+	6,  // 32: reservation.booking.v1.StaffService.ListStaff:input_type -> reservation.booking.v1.ListStaffRequest
+	8,  // 33: reservation.booking.v1.StaffService.UpdateStaffMember:input_type -> reservation.booking.v1.UpdateStaffMemberRequest
+	14, // 34: reservation.booking.v1.StaffService.GetWorkingHours:input_type -> reservation.booking.v1.GetWorkingHoursRequest
+	16, // 35: reservation.booking.v1.StaffService.ListWorkingHours:input_type -> reservation.booking.v1.ListWorkingHoursRequest
+	18, // 36: reservation.booking.v1.StaffService.SetWorkingHours:input_type -> reservation.booking.v1.SetWorkingHoursRequest
+	21, // 37: reservation.booking.v1.StaffService.CreateTimeOff:input_type -> reservation.booking.v1.CreateTimeOffRequest
+	23, // 38: reservation.booking.v1.StaffService.ListTimeOff:input_type -> reservation.booking.v1.ListTimeOffRequest
+	25, // 39: reservation.booking.v1.StaffService.DeleteTimeOff:input_type -> reservation.booking.v1.DeleteTimeOffRequest
+	28, // 40: reservation.booking.v1.StaffService.CreateHoliday:input_type -> reservation.booking.v1.CreateHolidayRequest
+	30, // 41: reservation.booking.v1.StaffService.ListHolidays:input_type -> reservation.booking.v1.ListHolidaysRequest
+	32, // 42: reservation.booking.v1.StaffService.DeleteHoliday:input_type -> reservation.booking.v1.DeleteHolidayRequest
+	3,  // 43: reservation.booking.v1.StaffService.CreateStaffMember:output_type -> reservation.booking.v1.CreateStaffMemberResponse
+	5,  // 44: reservation.booking.v1.StaffService.GetStaffMember:output_type -> reservation.booking.v1.GetStaffMemberResponse
+	7,  // 45: reservation.booking.v1.StaffService.ListStaff:output_type -> reservation.booking.v1.ListStaffResponse
+	9,  // 46: reservation.booking.v1.StaffService.UpdateStaffMember:output_type -> reservation.booking.v1.UpdateStaffMemberResponse
+	15, // 47: reservation.booking.v1.StaffService.GetWorkingHours:output_type -> reservation.booking.v1.GetWorkingHoursResponse
+	17, // 48: reservation.booking.v1.StaffService.ListWorkingHours:output_type -> reservation.booking.v1.ListWorkingHoursResponse
+	19, // 49: reservation.booking.v1.StaffService.SetWorkingHours:output_type -> reservation.booking.v1.SetWorkingHoursResponse
+	22, // 50: reservation.booking.v1.StaffService.CreateTimeOff:output_type -> reservation.booking.v1.CreateTimeOffResponse
+	24, // 51: reservation.booking.v1.StaffService.ListTimeOff:output_type -> reservation.booking.v1.ListTimeOffResponse
+	26, // 52: reservation.booking.v1.StaffService.DeleteTimeOff:output_type -> reservation.booking.v1.DeleteTimeOffResponse
+	29, // 53: reservation.booking.v1.StaffService.CreateHoliday:output_type -> reservation.booking.v1.CreateHolidayResponse
+	31, // 54: reservation.booking.v1.StaffService.ListHolidays:output_type -> reservation.booking.v1.ListHolidaysResponse
+	33, // 55: reservation.booking.v1.StaffService.DeleteHoliday:output_type -> reservation.booking.v1.DeleteHolidayResponse
+	43, // [43:56] is the sub-list for method output_type
+	30, // [30:43] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_staff_proto_init() }
@@ -2406,14 +2529,14 @@ func file_reservation_booking_v1_staff_proto_init() {
 	}
 	file_reservation_booking_v1_staff_proto_msgTypes[5].OneofWrappers = []any{}
 	file_reservation_booking_v1_staff_proto_msgTypes[7].OneofWrappers = []any{}
-	file_reservation_booking_v1_staff_proto_msgTypes[15].OneofWrappers = []any{}
+	file_reservation_booking_v1_staff_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_staff_proto_rawDesc), len(file_reservation_booking_v1_staff_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   31,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,7 @@ const (
 	StaffService_ListStaff_FullMethodName         = "/reservation.booking.v1.StaffService/ListStaff"
 	StaffService_UpdateStaffMember_FullMethodName = "/reservation.booking.v1.StaffService/UpdateStaffMember"
 	StaffService_GetWorkingHours_FullMethodName   = "/reservation.booking.v1.StaffService/GetWorkingHours"
+	StaffService_ListWorkingHours_FullMethodName  = "/reservation.booking.v1.StaffService/ListWorkingHours"
 	StaffService_SetWorkingHours_FullMethodName   = "/reservation.booking.v1.StaffService/SetWorkingHours"
 	StaffService_CreateTimeOff_FullMethodName     = "/reservation.booking.v1.StaffService/CreateTimeOff"
 	StaffService_ListTimeOff_FullMethodName       = "/reservation.booking.v1.StaffService/ListTimeOff"
@@ -50,6 +51,8 @@ type StaffServiceClient interface {
 	UpdateStaffMember(ctx context.Context, in *UpdateStaffMemberRequest, opts ...grpc.CallOption) (*UpdateStaffMemberResponse, error)
 	// GetWorkingHours returns when a person works.
 	GetWorkingHours(ctx context.Context, in *GetWorkingHoursRequest, opts ...grpc.CallOption) (*GetWorkingHoursResponse, error)
+	// ListWorkingHours returns when several people work, with the exceptions of some days.
+	ListWorkingHours(ctx context.Context, in *ListWorkingHoursRequest, opts ...grpc.CallOption) (*ListWorkingHoursResponse, error)
 	// SetWorkingHours replaces the working hours of a person. Existing appointments stay, also those that
 	// are now outside the hours.
 	SetWorkingHours(ctx context.Context, in *SetWorkingHoursRequest, opts ...grpc.CallOption) (*SetWorkingHoursResponse, error)
@@ -121,6 +124,16 @@ func (c *staffServiceClient) GetWorkingHours(ctx context.Context, in *GetWorking
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetWorkingHoursResponse)
 	err := c.cc.Invoke(ctx, StaffService_GetWorkingHours_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *staffServiceClient) ListWorkingHours(ctx context.Context, in *ListWorkingHoursRequest, opts ...grpc.CallOption) (*ListWorkingHoursResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWorkingHoursResponse)
+	err := c.cc.Invoke(ctx, StaffService_ListWorkingHours_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +227,8 @@ type StaffServiceServer interface {
 	UpdateStaffMember(context.Context, *UpdateStaffMemberRequest) (*UpdateStaffMemberResponse, error)
 	// GetWorkingHours returns when a person works.
 	GetWorkingHours(context.Context, *GetWorkingHoursRequest) (*GetWorkingHoursResponse, error)
+	// ListWorkingHours returns when several people work, with the exceptions of some days.
+	ListWorkingHours(context.Context, *ListWorkingHoursRequest) (*ListWorkingHoursResponse, error)
 	// SetWorkingHours replaces the working hours of a person. Existing appointments stay, also those that
 	// are now outside the hours.
 	SetWorkingHours(context.Context, *SetWorkingHoursRequest) (*SetWorkingHoursResponse, error)
@@ -255,6 +270,9 @@ func (UnimplementedStaffServiceServer) UpdateStaffMember(context.Context, *Updat
 }
 func (UnimplementedStaffServiceServer) GetWorkingHours(context.Context, *GetWorkingHoursRequest) (*GetWorkingHoursResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetWorkingHours not implemented")
+}
+func (UnimplementedStaffServiceServer) ListWorkingHours(context.Context, *ListWorkingHoursRequest) (*ListWorkingHoursResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWorkingHours not implemented")
 }
 func (UnimplementedStaffServiceServer) SetWorkingHours(context.Context, *SetWorkingHoursRequest) (*SetWorkingHoursResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetWorkingHours not implemented")
@@ -384,6 +402,24 @@ func _StaffService_GetWorkingHours_Handler(srv interface{}, ctx context.Context,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(StaffServiceServer).GetWorkingHours(ctx, req.(*GetWorkingHoursRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _StaffService_ListWorkingHours_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWorkingHoursRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StaffServiceServer).ListWorkingHours(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StaffService_ListWorkingHours_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StaffServiceServer).ListWorkingHours(ctx, req.(*ListWorkingHoursRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -540,6 +576,10 @@ var StaffService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetWorkingHours",
 			Handler:    _StaffService_GetWorkingHours_Handler,
+		},
+		{
+			MethodName: "ListWorkingHours",
+			Handler:    _StaffService_ListWorkingHours_Handler,
 		},
 		{
 			MethodName: "SetWorkingHours",
