@@ -2639,7 +2639,7 @@ type AppointmentType struct {
 	// Reference The type's key in an earlier system, or null.
 	Reference *string `json:"reference"`
 
-	// Rooms The rooms and the equipment that each appointment uses: one unit for each entry.
+	// Rooms The rooms that each appointment uses: one unit for each entry.
 	Rooms []RoomRequirement `json:"rooms"`
 
 	// SlotMinutes Appointments start at local times whose minutes after midnight are a multiple of this number.
@@ -2693,7 +2693,7 @@ type AppointmentTypeWrite struct {
 	// Reference The type's key in an earlier system, unique among the types. It cannot change.
 	Reference *string `json:"reference,omitempty"`
 
-	// Rooms The rooms and the equipment that each appointment uses: one unit for each entry. A room can be in only one entry.
+	// Rooms The rooms that each appointment uses: one unit for each entry. A room can be in only one entry.
 	Rooms *[]RoomRequirement `json:"rooms,omitempty"`
 
 	// SlotMinutes The grid of the starts, in minutes after midnight. Defaults to 15.
@@ -9252,7 +9252,7 @@ type ClientInterface interface {
 	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
 	MoveAppointment(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListAssignments List assignments of staff and rooms
+	// ListAssignments List assignments
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -10118,6 +10118,8 @@ type ClientInterface interface {
 	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 	// required. Existing appointments stay.
 	//
+	// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /holidays (the `CreateHoliday` operationId).
@@ -10129,6 +10131,8 @@ type ClientInterface interface {
 	//
 	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 	// required. Existing appointments stay.
+	//
+	// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -12293,7 +12297,7 @@ func (c *Client) MoveAppointment(ctx context.Context, id AppointmentID, params *
 	return c.Client.Do(req)
 }
 
-// ListAssignments List assignments of staff and rooms
+// ListAssignments List assignments
 //
 // Requires the permission `appointments:read`.
 //
@@ -13849,6 +13853,8 @@ func (c *Client) ListHolidays(ctx context.Context, params *ListHolidaysParams, r
 // Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 // required. Existing appointments stay.
 //
+// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /holidays (the `CreateHoliday` operationId).
@@ -13870,6 +13876,8 @@ func (c *Client) CreateHolidayWithBody(ctx context.Context, params *CreateHolida
 //
 // Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 // required. Existing appointments stay.
+//
+// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -29545,7 +29553,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /appointments/{id}/move (the `MoveAppointment` operationId).
 	MoveAppointmentWithResponse(ctx context.Context, id AppointmentID, params *MoveAppointmentParams, body MoveAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveAppointmentResponse, error)
 
-	// ListAssignmentsWithResponse List assignments of staff and rooms
+	// ListAssignmentsWithResponse List assignments
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -30461,6 +30469,8 @@ type ClientWithResponsesInterface interface {
 	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 	// required. Existing appointments stay.
 	//
+	// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /holidays (the `CreateHoliday` operationId).
@@ -30472,6 +30482,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 	// required. Existing appointments stay.
+	//
+	// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -39199,7 +39211,7 @@ func (c *ClientWithResponses) MoveAppointmentWithResponse(ctx context.Context, i
 	return ParseMoveAppointmentResponse(rsp)
 }
 
-// ListAssignmentsWithResponse List assignments of staff and rooms
+// ListAssignmentsWithResponse List assignments
 //
 // Requires the permission `appointments:read`.
 //
@@ -40529,6 +40541,8 @@ func (c *ClientWithResponses) ListHolidaysWithResponse(ctx context.Context, para
 // Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 // required. Existing appointments stay.
 //
+// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /holidays (the `CreateHoliday` operationId).
@@ -40546,6 +40560,8 @@ func (c *ClientWithResponses) CreateHolidayWithBodyWithResponse(ctx context.Cont
 //
 // Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 // required. Existing appointments stay.
+//
+// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -4353,6 +4353,8 @@ class Operations(Client):
 
         Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
         required. Existing appointments stay.
+
+        If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
         """
         return self._call("POST", "/holidays", (), Holiday, idempotency_key=idempotency_key, body=body)
 
@@ -4725,7 +4727,7 @@ class Operations(Client):
         startsBefore: str | None = None,
         resourceIds: str | None = None,
     ) -> Assignments:
-        """List assignments of staff and rooms.
+        """List assignments.
 
         Requires the permission `appointments:read`.
 

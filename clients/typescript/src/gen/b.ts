@@ -2349,6 +2349,8 @@ export interface paths {
          *
          *     Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
          *     required. Existing appointments stay.
+         *
+         *     If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
          */
         post: operations["createHoliday"];
         delete?: never;
@@ -2716,7 +2718,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List assignments of staff and rooms
+         * List assignments
          * @description Requires the permission `appointments:read`.
          *
          *     Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
@@ -6032,7 +6034,7 @@ export interface components {
             maximumAdvanceDays: number | null;
             /** @description The ids of the staff members who offer the type (`staff_…`). */
             staffIds: string[];
-            /** @description The rooms and the equipment that each appointment uses: one unit for each entry. */
+            /** @description The rooms that each appointment uses: one unit for each entry. */
             rooms: components["schemas"]["RoomRequirement"][];
             /** @description The prices. */
             pricingOptions: components["schemas"]["AppointmentPrice"][];
@@ -6109,7 +6111,7 @@ export interface components {
             maximumAdvanceDays?: number | null;
             /** @description The ids of the staff members who offer the type (`staff_…`). Nobody can book a type without staff. */
             staffIds?: string[];
-            /** @description The rooms and the equipment that each appointment uses: one unit for each entry. A room can be in only one entry. */
+            /** @description The rooms that each appointment uses: one unit for each entry. A room can be in only one entry. */
             rooms?: components["schemas"]["RoomRequirement"][];
             /** @description The prices to add or change. */
             pricingOptions?: components["schemas"]["AppointmentPriceWrite"][];
