@@ -298,8 +298,6 @@ func TestAppointmentErrors(t *testing.T) {
 		"a move of an appointment that is past": {"POST", path + "/move", `{}`, refused("EVENT_PAST", nil), `"code":"EVENT_PAST"`},
 		"assignments without an end":            {"GET", "/assignments?startsFrom=2026-08-01T00:00:00Z", "", nil, `"field":"startsBefore","rule":"required"`},
 		"assignments of too many":               {"GET", "/assignments?startsFrom=2026-08-01T00:00:00Z&startsBefore=2026-08-02T00:00:00Z&resourceIds=" + distinct(201), "", nil, `"field":"resourceIds","rule":"max_items"`},
-		"staff of an event without its rooms":   {"PUT", "/events/evt_" + idOf, `{"staffIds":[]}`, nil, `"field":"roomIds","message":"roomIds is required together with staffIds","rule":"required"`},
-		"rooms of a date without its staff":     {"PATCH", date, `{"roomIds":["room_x"]}`, nil, `"field":"staffIds","rule":"required"`},
 		"a fault of the staff of a date":        {"PATCH", date, `{"staffIds":["x"],"roomIds":[]}`, field("date.staff_and_rooms.staff_ids[0]"), `"field":"staffIds[0]"`},
 		"a fault of the rooms of an event":      {"PUT", "/events/evt_" + idOf, `{"staffIds":[],"roomIds":["x"]}`, field("staff_and_rooms.room_ids[0]"), `"field":"roomIds[0]"`},
 		"a change of the event of a type":       {"PUT", "/events/evt_" + idOf, `{"title":"x"}`, refused("APPOINTMENT_EVENT", nil), `"code":"APPOINTMENT_EVENT"`},
@@ -350,6 +348,8 @@ func TestStaffAndRoomsOfEvents(t *testing.T) {
 		{"PATCH", "/event-dates/date_" + idOf, `{"staffIds":["staff_x"],"roomIds":[]}`, 200, []string{shown}, `date:{id:"date_` + idOf + `" staff_and_rooms:{staff_ids:"staff_x"}}`},
 		{"GET", "/events/evt_" + idOf, "", 200, []string{`"staffIds":["staff_` + idOf + `"],"roomIds":["room_` + idOf + `"],"appointmentTypeId":"apt_` + idOf + `"`}, `id:"evt_` + idOf + `" max_dates:100`},
 		{"PUT", "/events/evt_" + idOf, `{"staffIds":[],"roomIds":["room_x"]}`, 200, nil, `id:"evt_` + idOf + `" staff_and_rooms:{room_ids:"room_x"}`},
+		{"PUT", "/events/evt_" + idOf, `{"staffIds":[]}`, 200, nil, `id:"evt_` + idOf + `" staff_and_rooms:{keep_rooms:true}`},
+		{"PATCH", "/event-dates/date_" + idOf, `{"roomIds":["room_x"]}`, 200, []string{shown}, `date:{id:"date_` + idOf + `" staff_and_rooms:{room_ids:"room_x" keep_staff:true}}`},
 		{"POST", "/events", `{"title":"T","startsAt":"2026-08-01T00:00:00Z","duration":60,"staffIds":["staff_x"]}`, 201, nil,
 			`title:"T" dates:{starts_at:{seconds:1785542400} duration_minutes:60} staff_and_rooms:{staff_ids:"staff_x"}`},
 	} {

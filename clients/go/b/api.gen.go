@@ -2838,7 +2838,7 @@ type Assignment struct {
 	Unit int `json:"unit"`
 }
 
-// Assignments The assignments of staff and rooms, and their time off, in a span.
+// Assignments The assignments of staff and rooms in a span.
 type Assignments struct {
 	// Assignments The assignments, ordered by their start.
 	Assignments []Assignment `json:"assignments"`
@@ -9013,7 +9013,7 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
-	// CreateAppointmentHoldWithBody Hold a slot
+	// CreateAppointmentHoldWithBody Create a hold of a slot
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -9029,7 +9029,7 @@ type ClientInterface interface {
 	// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
 	CreateAppointmentHoldWithBody(ctx context.Context, params *CreateAppointmentHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAppointmentHold Hold a slot
+	// CreateAppointmentHold Create a hold of a slot
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -9147,7 +9147,7 @@ type ClientInterface interface {
 	// Corresponds with GET /appointments (the `ListAppointments` operationId).
 	ListAppointments(ctx context.Context, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAppointmentWithBody Book an appointment
+	// CreateAppointmentWithBody Create an appointment
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -9165,7 +9165,7 @@ type ClientInterface interface {
 	// Corresponds with POST /appointments (the `CreateAppointment` operationId).
 	CreateAppointmentWithBody(ctx context.Context, params *CreateAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// CreateAppointment Book an appointment
+	// CreateAppointment Create an appointment
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -10118,6 +10118,8 @@ type ClientInterface interface {
 	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 	// required. Existing appointments stay.
 	//
+	// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /holidays (the `CreateHoliday` operationId).
@@ -10129,6 +10131,8 @@ type ClientInterface interface {
 	//
 	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 	// required. Existing appointments stay.
+	//
+	// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -10910,7 +10914,7 @@ type ClientInterface interface {
 	// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
 	UpdateRoom(ctx context.Context, id RoomID, params *UpdateRoomParams, body UpdateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// FindSlots Find free slots
+	// FindSlots List free slots
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -11874,7 +11878,7 @@ type ClientInterface interface {
 	ListWebhookMessages(ctx context.Context, params *ListWebhookMessagesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 }
 
-// CreateAppointmentHoldWithBody Hold a slot
+// CreateAppointmentHoldWithBody Create a hold of a slot
 //
 // Requires the permission `appointments:write`.
 //
@@ -11900,7 +11904,7 @@ func (c *Client) CreateAppointmentHoldWithBody(ctx context.Context, params *Crea
 	return c.Client.Do(req)
 }
 
-// CreateAppointmentHold Hold a slot
+// CreateAppointmentHold Create a hold of a slot
 //
 // Requires the permission `appointments:write`.
 //
@@ -12118,7 +12122,7 @@ func (c *Client) ListAppointments(ctx context.Context, params *ListAppointmentsP
 	return c.Client.Do(req)
 }
 
-// CreateAppointmentWithBody Book an appointment
+// CreateAppointmentWithBody Create an appointment
 //
 // Requires the permission `appointments:write`.
 //
@@ -12146,7 +12150,7 @@ func (c *Client) CreateAppointmentWithBody(ctx context.Context, params *CreateAp
 	return c.Client.Do(req)
 }
 
-// CreateAppointment Book an appointment
+// CreateAppointment Create an appointment
 //
 // Requires the permission `appointments:write`.
 //
@@ -13849,6 +13853,8 @@ func (c *Client) ListHolidays(ctx context.Context, params *ListHolidaysParams, r
 // Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 // required. Existing appointments stay.
 //
+// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /holidays (the `CreateHoliday` operationId).
@@ -13870,6 +13876,8 @@ func (c *Client) CreateHolidayWithBody(ctx context.Context, params *CreateHolida
 //
 // Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 // required. Existing appointments stay.
+//
+// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15341,7 +15349,7 @@ func (c *Client) UpdateRoom(ctx context.Context, id RoomID, params *UpdateRoomPa
 	return c.Client.Do(req)
 }
 
-// FindSlots Find free slots
+// FindSlots List free slots
 //
 // Requires the permission `appointments:read`.
 //
@@ -29298,7 +29306,7 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
-	// CreateAppointmentHoldWithBodyWithResponse Hold a slot
+	// CreateAppointmentHoldWithBodyWithResponse Create a hold of a slot
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -29314,7 +29322,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /appointment-holds (the `CreateAppointmentHold` operationId).
 	CreateAppointmentHoldWithBodyWithResponse(ctx context.Context, params *CreateAppointmentHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAppointmentHoldResponse, error)
 
-	// CreateAppointmentHoldWithResponse Hold a slot
+	// CreateAppointmentHoldWithResponse Create a hold of a slot
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -29438,7 +29446,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /appointments (the `ListAppointments` operationId).
 	ListAppointmentsWithResponse(ctx context.Context, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*ListAppointmentsResponse, error)
 
-	// CreateAppointmentWithBodyWithResponse Book an appointment
+	// CreateAppointmentWithBodyWithResponse Create an appointment
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -29456,7 +29464,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /appointments (the `CreateAppointment` operationId).
 	CreateAppointmentWithBodyWithResponse(ctx context.Context, params *CreateAppointmentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAppointmentResponse, error)
 
-	// CreateAppointmentWithResponse Book an appointment
+	// CreateAppointmentWithResponse Create an appointment
 	//
 	// Requires the permission `appointments:write`.
 	//
@@ -30461,6 +30469,8 @@ type ClientWithResponsesInterface interface {
 	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 	// required. Existing appointments stay.
 	//
+	// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /holidays (the `CreateHoliday` operationId).
@@ -30472,6 +30482,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 	// required. Existing appointments stay.
+	//
+	// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -31301,7 +31313,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /rooms/{id} (the `UpdateRoom` operationId).
 	UpdateRoomWithResponse(ctx context.Context, id RoomID, params *UpdateRoomParams, body UpdateRoomJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateRoomResponse, error)
 
-	// FindSlotsWithResponse Find free slots
+	// FindSlotsWithResponse List free slots
 	//
 	// Requires the permission `appointments:read`.
 	//
@@ -38844,7 +38856,7 @@ func (r ListWebhookMessagesResponse) ContentType() string {
 	return ""
 }
 
-// CreateAppointmentHoldWithBodyWithResponse Hold a slot
+// CreateAppointmentHoldWithBodyWithResponse Create a hold of a slot
 //
 // Requires the permission `appointments:write`.
 //
@@ -38866,7 +38878,7 @@ func (c *ClientWithResponses) CreateAppointmentHoldWithBodyWithResponse(ctx cont
 	return ParseCreateAppointmentHoldResponse(rsp)
 }
 
-// CreateAppointmentHoldWithResponse Hold a slot
+// CreateAppointmentHoldWithResponse Create a hold of a slot
 //
 // Requires the permission `appointments:write`.
 //
@@ -39050,7 +39062,7 @@ func (c *ClientWithResponses) ListAppointmentsWithResponse(ctx context.Context, 
 	return ParseListAppointmentsResponse(rsp)
 }
 
-// CreateAppointmentWithBodyWithResponse Book an appointment
+// CreateAppointmentWithBodyWithResponse Create an appointment
 //
 // Requires the permission `appointments:write`.
 //
@@ -39074,7 +39086,7 @@ func (c *ClientWithResponses) CreateAppointmentWithBodyWithResponse(ctx context.
 	return ParseCreateAppointmentResponse(rsp)
 }
 
-// CreateAppointmentWithResponse Book an appointment
+// CreateAppointmentWithResponse Create an appointment
 //
 // Requires the permission `appointments:write`.
 //
@@ -40529,6 +40541,8 @@ func (c *ClientWithResponses) ListHolidaysWithResponse(ctx context.Context, para
 // Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 // required. Existing appointments stay.
 //
+// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /holidays (the `CreateHoliday` operationId).
@@ -40546,6 +40560,8 @@ func (c *ClientWithResponses) CreateHolidayWithBodyWithResponse(ctx context.Cont
 //
 // Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
 // required. Existing appointments stay.
+//
+// If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41789,7 +41805,7 @@ func (c *ClientWithResponses) UpdateRoomWithResponse(ctx context.Context, id Roo
 	return ParseUpdateRoomResponse(rsp)
 }
 
-// FindSlotsWithResponse Find free slots
+// FindSlotsWithResponse List free slots
 //
 // Requires the permission `appointments:read`.
 //

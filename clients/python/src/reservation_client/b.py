@@ -1689,7 +1689,7 @@ class AppointmentHold(TypedDict):
 
 
 class Assignments(TypedDict):
-    """The assignments of staff and rooms, and their time off, in a span."""
+    """The assignments of staff and rooms in a span."""
 
     assignments: list[Assignment]
     truncated: bool
@@ -4353,6 +4353,8 @@ class Operations(Client):
 
         Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
         required. Existing appointments stay.
+
+        If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
         """
         return self._call("POST", "/holidays", (), Holiday, idempotency_key=idempotency_key, body=body)
 
@@ -4571,7 +4573,7 @@ class Operations(Client):
         waiveNotice: bool | None = None,
         movingId: str | None = None,
     ) -> Slots:
-        """Find free slots.
+        """List free slots.
 
         Requires the permission `appointments:read`.
 
@@ -4629,7 +4631,7 @@ class Operations(Client):
         idempotency_key: str | None = None,
         **body: Unpack[AppointmentWrite],
     ) -> Appointment:
-        """Book an appointment.
+        """Create an appointment.
 
         Requires the permission `appointments:write`.
 
@@ -4705,7 +4707,7 @@ class Operations(Client):
         idempotency_key: str | None = None,
         **body: Unpack[AppointmentHoldWrite],
     ) -> AppointmentHold:
-        """Hold a slot.
+        """Create a hold of a slot.
 
         Requires the permission `appointments:write`.
 

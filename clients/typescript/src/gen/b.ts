@@ -2349,6 +2349,8 @@ export interface paths {
          *
          *     Closes a location, or all locations, for a calendar day and returns the holiday. `date` and `name` are
          *     required. Existing appointments stay.
+         *
+         *     If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
          */
         post: operations["createHoliday"];
         delete?: never;
@@ -2536,7 +2538,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find free slots
+         * List free slots
          * @description Requires the permission `appointments:read`.
          *
          *     Returns the starts at which an appointment can be booked, by day, for 1 to 31 days. `appointmentTypeId`,
@@ -2570,7 +2572,7 @@ export interface paths {
         get: operations["listAppointments"];
         put?: never;
         /**
-         * Book an appointment
+         * Create an appointment
          * @description Requires the permission `appointments:write`.
          *
          *     Books a slot and returns the appointment. `appointmentTypeId`, `customerId` and either `startsAt` or
@@ -2691,7 +2693,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Hold a slot
+         * Create a hold of a slot
          * @description Requires the permission `appointments:write`.
          *
          *     Keeps a slot while the customer pays, and returns a hold. Confirm it with `POST /holds/{id}/confirm`, or
@@ -6396,7 +6398,7 @@ export interface components {
             /** @description The appointment's id. */
             appointmentId: string;
         };
-        /** @description The assignments of staff and rooms, and their time off, in a span. */
+        /** @description The assignments of staff and rooms in a span. */
         Assignments: {
             /** @description The assignments, ordered by their start. */
             assignments: components["schemas"]["Assignment"][];

@@ -941,7 +941,7 @@ type EventWrite struct {
 	// Instead of duration; if both are given, they must agree.
 	EndsAt       *string            `protobuf:"bytes,14,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
 	BookingRules *BookingRulesWrite `protobuf:"bytes,15,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
-	// An update needs both lists or neither.
+	// A list that is absent does not change.
 	StaffIds      *v1.ResourceList `protobuf:"bytes,16,opt,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
 	RoomIds       *v1.ResourceList `protobuf:"bytes,17,opt,name=room_ids,json=roomIds,proto3" json:"room_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields

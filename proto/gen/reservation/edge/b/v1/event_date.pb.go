@@ -682,7 +682,7 @@ type EventDateUpdate struct {
 	Capacity *v1.NullableInt `protobuf:"bytes,3,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	// Instead of duration; if both are given, they must agree.
 	EndsAt *string `protobuf:"bytes,4,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
-	// Both lists or neither.
+	// A list that is absent does not change.
 	StaffIds      *v1.ResourceList `protobuf:"bytes,5,opt,name=staff_ids,json=staffIds,proto3" json:"staff_ids,omitempty"`
 	RoomIds       *v1.ResourceList `protobuf:"bytes,6,opt,name=room_ids,json=roomIds,proto3" json:"room_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
