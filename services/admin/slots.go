@@ -14,7 +14,7 @@ const slotsShown = 7
 type slotChoice struct {
 	// Start is the instant, as a form sends it, and Time its time of day.
 	Start, Time string
-	// Who is the name of the chosen person.
+	// The name of the person whom the service would choose.
 	Who string
 }
 
