@@ -18,6 +18,7 @@ type operation struct {
 	permission       string   // "" if no token is needed
 	pathParams       []string // in the order of the path
 	query            []string // names of parameters
+	required         []string // names of those parameters in query that a request must have
 	params           bool     // it has parameters in the query or in headers
 	body             bool     // it accepts a JSON body
 }
@@ -73,6 +74,9 @@ func described(t *testing.T, file string) map[string]operation {
 				op.params = op.params || p.In != "path"
 				if p.In == "query" {
 					op.query = append(op.query, p.Name)
+					if p.Required {
+						op.required = append(op.required, p.Name)
+					}
 				}
 			}
 			all[op.id] = op
@@ -84,6 +88,16 @@ func described(t *testing.T, file string) map[string]operation {
 type parameter struct {
 	Ref      string `yaml:"$ref"`
 	In, Name string
+	Required bool
+}
+
+// unfiltered returns the step of an operation with only those parameters in its query that are required.
+func (o operation) unfiltered(s step) step {
+	query := object{}
+	for _, name := range o.required {
+		query[name] = s.query[name]
+	}
+	return step{operation: s.operation, query: query}
 }
 
 func decode(t *testing.T, node yaml.Node, v any) {

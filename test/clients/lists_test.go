@@ -20,6 +20,7 @@ func pagingParameters() []string {
 // filterPrefixes are the prefixes of the identifiers by which lists filter.
 func filterPrefixes() map[string]string {
 	return map[string]string{
+		"staffId": "staff_", "roomId": "room_", "appointmentTypeId": "apt_",
 		"customerId": "cust_", "purchasedById": "cust_", "eventId": "evt_", "eventDateId": "date_", "passId": "pass_", "endpointId": "whe_", "credentialId": "key_", "requestId": "req_",
 		"planId": "plan_", "collectionId": "col_", "mediaId": "media_",
 	}

@@ -65,7 +65,7 @@ func (f *filler) fill(m protoreflect.Message, depth int) {
 func isSkipped(fd protoreflect.FieldDescriptor) bool {
 	one := fd.ContainingOneof()
 	return one != nil && !one.IsSynthetic() && one.Fields().Get(0) != fd ||
-		slices.Contains([]string{"page_token", "page_size", "expected_version", "local_start", "local_end", "ends_at", "discount_code", "only_date", "recurrence", "booking_rules", "device_tokens", "offer_minutes", "amount", "trial_days"}, string(fd.Name()))
+		slices.Contains([]string{"page_token", "page_size", "expected_version", "local_start", "local_end", "ends_at", "discount_code", "only_date", "recurrence", "booking_rules", "device_tokens", "waive_hours", "offer_minutes", "amount", "trial_days"}, string(fd.Name()))
 }
 
 // isOfOtherForm reports whether a field belongs to a form of its message that is not chosen.
@@ -90,7 +90,7 @@ func (f *filler) paysByPass() bool { return f.form%2 == 1 }
 // exclusiveFields returns the fields of which a message that has all of them accepts one.
 func exclusiveFields() [][]protoreflect.Name {
 	return [][]protoreflect.Name{
-		{"ids", "filter"}, {"collection_id", "item_id"}, {"pass_type_id", "plan_id", "event_id", "customer_id"},
+		{"staff_id", "room_id"}, {"ids", "filter"}, {"collection_id", "item_id"}, {"pass_type_id", "plan_id", "event_id", "customer_id"},
 	}
 }
 
@@ -112,7 +112,7 @@ func (f *filler) value(empty protoreflect.Value, fd protoreflect.FieldDescriptor
 	case protoreflect.BytesKind:
 		return protoreflect.ValueOfBytes([]byte("{}"))
 	case protoreflect.Int32Kind:
-		return protoreflect.ValueOfInt32(max(1, map[protoreflect.Name]int32{"bucket_seconds": 3600, "capacity": 50, "min_status": 200, "max_status": 599}[fd.Name()]))
+		return protoreflect.ValueOfInt32(max(1, map[protoreflect.Name]int32{"bucket_seconds": 3600, "capacity": 50, "lengths": 60, "slot_minutes": 30, "min_status": 200, "max_status": 599}[fd.Name()]))
 	case protoreflect.Int64Kind:
 		return protoreflect.ValueOfInt64(1)
 	}
@@ -170,6 +170,7 @@ func kindsOfFields() map[string]string {
 		"customer_pass_id": "cp_", "endpoint_id": "whe_", "event_date_id": "date_", "event_id": "evt_", "event_ids": "evt_", "hold_id": "hold_",
 		"pass_type_id": "pass_", "pricing_option_id": "po-", "purchaser_id": "cust_", "redemption_id": "txn_", "transaction_id": "txn_",
 		"plan_id": "plan_", "subscription_id": "sub_", "item_id": "media_", "collection_id": "col_", "collection_ids": "col_", "media_collection_ids": "col_",
+		"staff_id": "staff_", "staff_ids": "staff_", "room_id": "room_", "room_ids": "room_", "any_of": "room_", "appointment_type_id": "apt_",
 		"upload_id": "upl_", "RedemptionItem.item_id": "booking_", "EventIds.ids": "evt_", "EventDateChange.id": "date_", "PricingOptionChange.id": "po-",
 	}
 }
@@ -182,6 +183,7 @@ func validTexts() map[string]string {
 		"eligible_event_types": "class", "email": "eve@example.com", "end_date": "2099-03-29", "event_type": "class", "event_types": "class", "expiry_date": "2099-03-29", "first_day": first,
 		"last_day": last, "method": "CASH", "new_password": "correct horse battery staple", "on": first, "origins": "https://studio.example", "percent": "10", "period_first_day": today,
 		"permissions": "customers:read", "resumes_on": last, "scopes": "profile:read", "sha256": strings.Repeat("0", 64), "start_date": today,
-		"timezone": "Europe/London", "EventTypes.types": "class", "url": "https://receiver.invalid/webhooks",
+		"timezone": "Europe/London", "photo_url": "https://studio.example/zoe.jpg", "color": "#a1b2c3",
+		"from": first, "to": last, "date": first, "starts": "10:00", "ends": "12:00", "EventTypes.types": "class", "url": "https://receiver.invalid/webhooks",
 	}
 }

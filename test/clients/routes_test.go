@@ -117,7 +117,7 @@ func (c *caller) intrude(t *testing.T, stranger *caller, s step) {
 	c.intrudeBelow(t, stranger, s)
 	if o.method == http.MethodGet && len(o.pathParams) == 0 {
 		// Without filters, a list shows the most.
-		got := stranger.send(t, stranger.request(step{operation: s.operation}))
+		got := stranger.send(t, stranger.request(o.unfiltered(s)))
 		if got.Code != http.StatusOK {
 			t.Errorf("%s without filters: %d %s", s.operation, got.Code, got.Body)
 		}
