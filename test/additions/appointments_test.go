@@ -235,5 +235,5 @@ func testAppointmentsOfCustomer(t *testing.T, c *caller, a *harness.Face) {
 	other := c.customer(t, "Eve", "Poe")
 	a.Refused(t, 404, "NOT_FOUND", get, "/customer/"+other+"/appointment/"+text(made, "id"), nil)
 	bookings := a.Read(t, 200, get, "/customer/"+cleo+"/bookings", nil)
-	has(t, bookings, object{"total": 1, "data.0.bookings.0.is_cancelled": true, "data.0.bookings.0.event.title": "Massage"})
+	has(t, bookings, object{"total": 1, "data.0.bookings.0.is_cancelled": true, "data.0.bookings.0.event.name": "Massage"})
 }
