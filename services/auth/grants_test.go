@@ -97,7 +97,7 @@ func TestCredentialsCannotExceedTheCaller(t *testing.T) {
 		"a client with another scope":                       {createClient("profile:read", "bookings:read"), "bookings:read"},
 		"a client whose token carries another scope":        {createClient("passes:read"), "customer-passes:read"},
 		"a scope more":                                      {updateClient(weakClient, "profile:read", "profile:write"), "profile:write"},
-		"the secret of a stronger client":                   {rotateClient(strongClient), "bookings:read"},
+		"the secret of a stronger client":                   {rotateClient(strongClient), "appointments:read"},
 		"the secret of a client that is not stronger":       {rotateClient(weakClient), ""},
 		"a stronger client that was disabled":               {r.enableClient(ctx, offClient), "customers:read"},
 		"the secret of a stronger service credential":       {r.rotateMachine(ctx, strong), "customers:write"},

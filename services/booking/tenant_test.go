@@ -454,6 +454,9 @@ func TestScopes(t *testing.T) {
 		var others []string
 		all := []string{"bookings:read", "bookings:write", "events:read", "events:write"}
 		for method, scope := range Policy() {
+			if strings.HasSuffix(method, "/ReadCalendar") {
+				continue // its secret identifies the caller
+			}
 			others = others[:0]
 			for _, s := range all {
 				if !slices.Contains(strings.Split(scope, "|"), s) {
