@@ -126,8 +126,27 @@ func (c *sharedCommit) hasBegun(p *purchase) bool {
 	if replayed, err := p.key.Replay(p.resp); replayed || err != nil {
 		return true
 	}
+	return c.isBegun(p)
+}
+
+// isBegun reports whether the last lookup found a purchase by pass with the Idempotency-Key that is not paid yet.
+func (c *sharedCommit) isBegun(p *purchase) bool {
 	_, begun := c.begun[string(p.Request.Key)]
 	return begun && p.Request.Key != nil
+}
+
+// leaveOutSlot reports whether a purchase of a slot must be tried again. A refusal counts only if all slots
+// of this commit were kept. If the Idempotency-Key became free only after takeSlots, there is no slot.
+func (c *sharedCommit) leaveOutSlot(p *purchase) bool {
+	switch slot := p.slot; {
+	case slot.left:
+		return true
+	case slot.refused != nil:
+		return c.freed
+	case slot.made == nil:
+		return !c.isBegun(p)
+	}
+	return false
 }
 
 // isLocked reports whether all resources are locked.
