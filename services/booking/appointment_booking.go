@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -40,13 +41,22 @@ func (s *Server) bookSlot(ctx context.Context, p *purchase) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.appointments.Do(ctx, p.company.ID, p, p.slot.resources.IDs()...); err != nil {
+	if err := s.appointments.Do(ctx, p.company.ID, p, p.slot.rows()...); err != nil {
 		return err
 	}
 	if p.Refused == nil && p.key == nil && p.completes() {
 		p.fill()
 	}
 	return p.Refused
+}
+
+// rows returns the rows that the purchase names in its queue: the resources, or the type if it has none. A write
+// without rows would not count towards the limit of waiting writes.
+func (p *slotPurchase) rows() []id.UUID {
+	if rows := p.resources.IDs(); len(rows) > 0 {
+		return rows
+	}
+	return []id.UUID{p.Type.UUID()}
 }
 
 // commitAppointments takes the slots of purchases and settles the purchases in one commit, in their order.
@@ -57,7 +67,7 @@ func (s *Server) commitAppointments(ctx context.Context, company id.Company, pur
 		if err := c.takeSlots(ctx, wait); err != nil {
 			return err
 		}
-		if err := c.lock(ctx, true, true); err != nil {
+		if err := c.lock(ctx, wait, wait && len(purchases) == 1); err != nil {
 			return err
 		}
 		if err := c.decide(ctx); err != nil {
@@ -84,7 +94,7 @@ func (c *sharedCommit) takeSlots(ctx context.Context, wait bool) error {
 		c.clock = p.company.Newest(c.clock)
 	}
 	for _, p := range c.purchases {
-		p.slot.refused, p.slot.left, p.slot.made = nil, false, nil
+		p.slot.refused, p.slot.left, p.slot.made, p.Bought = nil, false, nil, nil
 		if c.hasBegun(p) {
 			continue
 		}
@@ -145,6 +155,9 @@ func (c *sharedCommit) leaveOutSlot(p *purchase) bool {
 		return c.freed
 	case slot.made == nil:
 		return !c.isBegun(p)
+	case slices.Contains(c.locked.Codes, strings.ToLower(p.Order.Code)):
+		c.freed = true
+		return true
 	}
 	return false
 }
@@ -278,7 +291,8 @@ func (f *foundSlot) slot(date id.EventDate, known map[id.UUID]model.KnownResourc
 	return slot
 }
 
-// settleSlots stores the bookings of the slots that were granted, and removes those of refused purchases.
+// settleSlots stores the bookings of the slots that were granted, and removes the slots of purchases that were
+// refused or left out.
 func (c *sharedCommit) settleSlots() {
 	var kept store.NamedSlots
 	var refused []id.EventDate

@@ -133,7 +133,7 @@ type sharedCommit struct {
 	offer   *model.Offer
 	locked  store.Locked // by another process, and the dates of purchases that are left out
 	left    []int        // purchases that are left out because of them
-	freed   bool         // a slot of a purchase that was refused afterwards
+	freed   bool         // a slot of a purchase that was refused or left out afterwards
 	payable store.Payable
 	begun   map[string]store.Begun
 
