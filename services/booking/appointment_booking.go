@@ -214,7 +214,7 @@ func (s *Server) findSlot(ctx context.Context, w slotSearchOf) (found *foundSlot
 			return nil, err, nil
 		}
 	}
-	want := store.CalendarQuery{Staff: w.Staff, Everybody: w.WaiveHours, From: found.start, Until: found.start.Add(time.Minute)}
+	want := store.CalendarQuery{Staff: w.Staff, Everybody: w.WaiveHours || w.keepsStaff(), From: found.start, Until: found.start.Add(time.Minute)}
 	query := slots.Query{Staff: w.Staff, WaiveNotice: w.WaiveNotice, WaiveHours: w.WaiveHours, Now: s.clock(w.company)}
 	if w.moved != nil {
 		want.Without = w.moved.Date
@@ -243,6 +243,11 @@ func (s *Server) findSlot(ctx context.Context, w slotSearchOf) (found *foundSlot
 	}
 	found.Choice, found.kind = choice, of
 	return found, nil, nil
+}
+
+// keepsStaff reports whether an appointment is moved in time only. Its person need not offer the type any more.
+func (w *slotSearchOf) keepsStaff() bool {
+	return w.moved != nil && w.moved.Staff.Resource == w.Staff.UUID()
 }
 
 // leaveOutUnlocked removes the staff members and rooms that are not locked, because the type got them after
