@@ -169,9 +169,9 @@ func isLocked(known map[id.UUID]model.KnownResource, r store.Resources) bool {
 
 // makeSlot decides the slot of a purchase, and makes its date and its order's line. It returns a refusal if
 // the slot is not free.
-func (c *sharedCommit) makeSlot(ctx context.Context, p *purchase, known map[id.UUID]model.KnownResource) (*model.AppointmentSlot, error, error) {
+func (c *sharedCommit) makeSlot(ctx context.Context, p *purchase, known map[id.UUID]model.KnownResource) (made *model.AppointmentSlot, refused, err error) {
 	r := p.slot
-	found, refused, err := c.findSlot(ctx, slotSearchOf{tx: c.tx, company: c.clock, known: known, SlotRequest: &r.SlotRequest})
+	found, refused, err := c.findSlot(ctx, slotQuery{tx: c.tx, company: c.clock, known: known, SlotRequest: &r.SlotRequest})
 	if err != nil || refused != nil {
 		return nil, refused, err
 	}
@@ -179,14 +179,14 @@ func (c *sharedCommit) makeSlot(ctx context.Context, p *purchase, known map[id.U
 	if refused != nil {
 		return nil, refused, nil
 	}
-	made := found.slot(id.EventDate(c.newIDs(c.clock)()), known)
+	made = found.slot(id.EventDate(c.newIDs(c.clock)()), known)
 	store.QueueSlot(c.tx, c.company, &model.NewSlot{AppointmentSlot: *made})
 	p.Order.Lines[0].Date, p.Order.Lines[0].Option = made.Date, price
 	return made, nil, nil
 }
 
-// slotSearchOf is a search for the slot of a request.
-type slotSearchOf struct {
+// slotQuery asks for the slot of a request.
+type slotQuery struct {
 	*model.SlotRequest
 	tx      *pg.Tx
 	company tenancy.Company
@@ -203,7 +203,7 @@ type foundSlot struct {
 }
 
 // findSlot finds who and what a slot uses. It returns a refusal if the slot is not free.
-func (s *Server) findSlot(ctx context.Context, w slotSearchOf) (found *foundSlot, refused, err error) {
+func (s *Server) findSlot(ctx context.Context, w slotQuery) (found *foundSlot, refused, err error) {
 	found = &foundSlot{minutes: w.Minutes, start: w.StartsAt}
 	if w.Local != "" {
 		timezone, err := s.store.TypeTimezone(ctx, w.tx, w.company.ID, w.Type)
@@ -239,20 +239,20 @@ func (s *Server) findSlot(ctx context.Context, w slotSearchOf) (found *foundSlot
 	query.Length = time.Duration(found.minutes) * time.Minute
 	choice, why := calendar.Choose(found.start, query)
 	if why != "" {
-		return nil, model.SlotUnavailable(string(why)), nil
+		return nil, model.SlotUnavailable(string(why), calendar.Type.Grid), nil
 	}
 	found.Choice, found.kind = choice, of
 	return found, nil, nil
 }
 
 // keepsStaff reports whether an appointment is moved in time only. Its person need not offer the type any more.
-func (w *slotSearchOf) keepsStaff() bool {
+func (w *slotQuery) keepsStaff() bool {
 	return w.moved != nil && w.moved.Staff.Resource == w.Staff.UUID()
 }
 
 // leaveOutUnlocked removes the staff members and rooms that are not locked, because the type got them after
 // the search began.
-func (w *slotSearchOf) leaveOutUnlocked(c *slots.Calendar) {
+func (w *slotQuery) leaveOutUnlocked(c *slots.Calendar) {
 	locked := func(which id.UUID) bool { _, ok := w.known[which]; return ok }
 	c.Staff = slices.DeleteFunc(c.Staff, func(s slots.Staff) bool { return !locked(s.ID.UUID()) })
 	for i := range c.Requirements {

@@ -154,7 +154,7 @@ func (m *appointmentMove) changes(ctx context.Context) (bool, error) {
 	}
 	present := m.wanted
 	present.WaiveHours = true
-	_, refusal, err := m.findSlot(ctx, slotSearchOf{SlotRequest: &present, tx: m.tx, company: m.company, known: known, moved: m.slot})
+	_, refusal, err := m.findSlot(ctx, slotQuery{SlotRequest: &present, tx: m.tx, company: m.company, known: known, moved: m.slot})
 	return refusal != nil, err
 }
 
@@ -224,7 +224,7 @@ func (m *appointmentMove) find(ctx context.Context, known map[id.UUID]model.Know
 	var refused error
 	for _, staff := range slices.Compact(attempts) {
 		wanted.Staff = staff
-		found, refusal, err := m.findSlot(ctx, slotSearchOf{SlotRequest: &wanted, tx: m.tx, company: m.company, known: known, moved: m.slot})
+		found, refusal, err := m.findSlot(ctx, slotQuery{SlotRequest: &wanted, tx: m.tx, company: m.company, known: known, moved: m.slot})
 		if err != nil {
 			return nil, err
 		}
