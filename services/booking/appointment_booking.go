@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -40,13 +41,22 @@ func (s *Server) bookSlot(ctx context.Context, p *purchase) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.appointments.Do(ctx, p.company.ID, p, p.slot.resources.IDs()...); err != nil {
+	if err := s.appointments.Do(ctx, p.company.ID, p, p.slot.rows()...); err != nil {
 		return err
 	}
 	if p.Refused == nil && p.key == nil && p.completes() {
 		p.fill()
 	}
 	return p.Refused
+}
+
+// rows returns the rows that the purchase names in its queue: the resources, or the type if it has none. A write
+// without rows would not count towards the limit of waiting writes.
+func (p *slotPurchase) rows() []id.UUID {
+	if rows := p.resources.IDs(); len(rows) > 0 {
+		return rows
+	}
+	return []id.UUID{p.Type.UUID()}
 }
 
 // commitAppointments takes the slots of purchases and settles the purchases in one commit, in their order.
@@ -57,7 +67,7 @@ func (s *Server) commitAppointments(ctx context.Context, company id.Company, pur
 		if err := c.takeSlots(ctx, wait); err != nil {
 			return err
 		}
-		if err := c.lock(ctx, true, true); err != nil {
+		if err := c.lock(ctx, wait, wait && len(purchases) == 1); err != nil {
 			return err
 		}
 		if err := c.decide(ctx); err != nil {
@@ -84,7 +94,7 @@ func (c *sharedCommit) takeSlots(ctx context.Context, wait bool) error {
 		c.clock = p.company.Newest(c.clock)
 	}
 	for _, p := range c.purchases {
-		p.slot.refused, p.slot.left, p.slot.made = nil, false, nil
+		p.slot.refused, p.slot.left, p.slot.made, p.Bought = nil, false, nil, nil
 		if c.hasBegun(p) {
 			continue
 		}
@@ -126,8 +136,30 @@ func (c *sharedCommit) hasBegun(p *purchase) bool {
 	if replayed, err := p.key.Replay(p.resp); replayed || err != nil {
 		return true
 	}
+	return c.isBegun(p)
+}
+
+// isBegun reports whether the last lookup found a purchase by pass with the Idempotency-Key that is not paid yet.
+func (c *sharedCommit) isBegun(p *purchase) bool {
 	_, begun := c.begun[string(p.Request.Key)]
 	return begun && p.Request.Key != nil
+}
+
+// leaveOutSlot reports whether a purchase of a slot must be tried again. A refusal counts only if all slots
+// of this commit were kept. If the Idempotency-Key became free only after takeSlots, there is no slot.
+func (c *sharedCommit) leaveOutSlot(p *purchase) bool {
+	switch slot := p.slot; {
+	case slot.left:
+		return true
+	case slot.refused != nil:
+		return c.freed
+	case slot.made == nil:
+		return !c.isBegun(p)
+	case slices.Contains(c.locked.Codes, strings.ToLower(p.Order.Code)):
+		c.freed = true
+		return true
+	}
+	return false
 }
 
 // isLocked reports whether all resources are locked.
@@ -137,9 +169,9 @@ func isLocked(known map[id.UUID]model.KnownResource, r store.Resources) bool {
 
 // makeSlot decides the slot of a purchase, and makes its date and its order's line. It returns a refusal if
 // the slot is not free.
-func (c *sharedCommit) makeSlot(ctx context.Context, p *purchase, known map[id.UUID]model.KnownResource) (*model.AppointmentSlot, error, error) {
+func (c *sharedCommit) makeSlot(ctx context.Context, p *purchase, known map[id.UUID]model.KnownResource) (made *model.AppointmentSlot, refused, err error) {
 	r := p.slot
-	found, refused, err := c.findSlot(ctx, slotSearchOf{tx: c.tx, company: c.clock, known: known, SlotRequest: &r.SlotRequest})
+	found, refused, err := c.findSlot(ctx, slotQuery{tx: c.tx, company: c.clock, known: known, SlotRequest: &r.SlotRequest})
 	if err != nil || refused != nil {
 		return nil, refused, err
 	}
@@ -147,14 +179,14 @@ func (c *sharedCommit) makeSlot(ctx context.Context, p *purchase, known map[id.U
 	if refused != nil {
 		return nil, refused, nil
 	}
-	made := found.slot(id.EventDate(c.newIDs(c.clock)()), known)
+	made = found.slot(id.EventDate(c.newIDs(c.clock)()), known)
 	store.QueueSlot(c.tx, c.company, &model.NewSlot{AppointmentSlot: *made})
 	p.Order.Lines[0].Date, p.Order.Lines[0].Option = made.Date, price
 	return made, nil, nil
 }
 
-// slotSearchOf is a search for the slot of a request.
-type slotSearchOf struct {
+// slotQuery asks for the slot of a request.
+type slotQuery struct {
 	*model.SlotRequest
 	tx      *pg.Tx
 	company tenancy.Company
@@ -171,7 +203,7 @@ type foundSlot struct {
 }
 
 // findSlot finds who and what a slot uses. It returns a refusal if the slot is not free.
-func (s *Server) findSlot(ctx context.Context, w slotSearchOf) (found *foundSlot, refused, err error) {
+func (s *Server) findSlot(ctx context.Context, w slotQuery) (found *foundSlot, refused, err error) {
 	found = &foundSlot{minutes: w.Minutes, start: w.StartsAt}
 	if w.Local != "" {
 		timezone, err := s.store.TypeTimezone(ctx, w.tx, w.company.ID, w.Type)
@@ -182,7 +214,7 @@ func (s *Server) findSlot(ctx context.Context, w slotSearchOf) (found *foundSlot
 			return nil, err, nil
 		}
 	}
-	want := store.CalendarQuery{Staff: w.Staff, Everybody: w.WaiveHours, From: found.start, Until: found.start.Add(time.Minute)}
+	want := store.CalendarQuery{Staff: w.Staff, Everybody: w.WaiveHours || w.keepsStaff(), From: found.start, Until: found.start.Add(time.Minute)}
 	query := slots.Query{Staff: w.Staff, WaiveNotice: w.WaiveNotice, WaiveHours: w.WaiveHours, Now: s.clock(w.company)}
 	if w.moved != nil {
 		want.Without = w.moved.Date
@@ -207,15 +239,20 @@ func (s *Server) findSlot(ctx context.Context, w slotSearchOf) (found *foundSlot
 	query.Length = time.Duration(found.minutes) * time.Minute
 	choice, why := calendar.Choose(found.start, query)
 	if why != "" {
-		return nil, model.SlotUnavailable(string(why)), nil
+		return nil, model.SlotUnavailable(string(why), calendar.Type.Grid), nil
 	}
 	found.Choice, found.kind = choice, of
 	return found, nil, nil
 }
 
+// keepsStaff reports whether an appointment is moved in time only. Its person need not offer the type any more.
+func (w *slotQuery) keepsStaff() bool {
+	return w.moved != nil && w.moved.Staff.Resource == w.Staff.UUID()
+}
+
 // leaveOutUnlocked removes the staff members and rooms that are not locked, because the type got them after
 // the search began.
-func (w *slotSearchOf) leaveOutUnlocked(c *slots.Calendar) {
+func (w *slotQuery) leaveOutUnlocked(c *slots.Calendar) {
 	locked := func(which id.UUID) bool { _, ok := w.known[which]; return ok }
 	c.Staff = slices.DeleteFunc(c.Staff, func(s slots.Staff) bool { return !locked(s.ID.UUID()) })
 	for i := range c.Requirements {
@@ -259,7 +296,8 @@ func (f *foundSlot) slot(date id.EventDate, known map[id.UUID]model.KnownResourc
 	return slot
 }
 
-// settleSlots stores the bookings of the slots that were granted, and removes those of refused purchases.
+// settleSlots stores the bookings of the slots that were granted, and removes the slots of purchases that were
+// refused or left out.
 func (c *sharedCommit) settleSlots() {
 	var kept store.NamedSlots
 	var refused []id.EventDate

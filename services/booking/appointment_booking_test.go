@@ -116,7 +116,11 @@ func TestRefusedSlots(t *testing.T) { // invariants 36, 37
 	t.Run("each rule has its reason", func(t *testing.T) {
 		why("past", p.at("2029-12-31T10:00"))
 		why("length", p.at("2030-01-07T10:00", func(r *bookingv1.BookAppointmentRequest) { r.Slot.LengthMinutes = 45 }))
-		why("off_grid", p.at("2030-01-07T10:05"))
+		_, err := p.tryBook(p.ctx, p.at("2030-01-07T10:05"))
+		wantWhy(t, err, "off_grid")
+		if got := fault.From(err).Message; got != "the start is not on the grid of 15 minutes" {
+			t.Errorf("got %q", got)
+		}
 		why("no_hours", p.at("2030-01-07T16:15"))
 		if _, err := p.staffClient.CreateHoliday(p.ctx, &bookingv1.CreateHolidayRequest{Date: "2030-01-08", Name: "Holiday"}); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -182,8 +183,12 @@ func winter(local string) *timestamppb.Timestamp {
 // wantWhy checks that a slot was refused for a reason.
 func wantWhy(t testing.TB, err error, why string) {
 	t.Helper()
-	if f := wantFault(t, err, fault.Refused, model.ReasonSlotUnavailable); f.Meta["why"] != why {
+	f := wantFault(t, err, fault.Refused, model.ReasonSlotUnavailable)
+	if f.Meta["why"] != why {
 		t.Errorf("got %q, want %q", f.Meta["why"], why)
+	}
+	if strings.Contains(f.Message, "the slot is not free") {
+		t.Errorf("%s has no message of its own", why)
 	}
 }
 

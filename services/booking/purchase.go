@@ -133,7 +133,7 @@ type sharedCommit struct {
 	offer   *model.Offer
 	locked  store.Locked // by another process, and the dates of purchases that are left out
 	left    []int        // purchases that are left out because of them
-	freed   bool         // a slot of a purchase that was refused afterwards
+	freed   bool         // a slot of a purchase that was refused or left out afterwards
 	payable store.Payable
 	begun   map[string]store.Begun
 
@@ -220,15 +220,15 @@ func (c *sharedCommit) decide(ctx context.Context) error {
 	return nil
 }
 
-// leaveOut reports whether a purchase needs a row that another process has locked, or a slot that this commit
-// took for a purchase and refused. The dates of an
-// order that is left out are then left out of later orders as well, so that none overtakes it.
+// leaveOut reports whether a purchase needs a row that another process has locked, or must be tried again for
+// another reason. The dates of an order that is left out are then left out of later orders as well, so that
+// none overtakes it.
 func (c *sharedCommit) leaveOut(p *purchase) bool {
-	if p.confirming {
+	switch {
+	case p.confirming:
 		return c.payable.Locked[p.Bought.ID]
-	}
-	if p.slot != nil {
-		return p.slot.left || p.slot.refused != nil && c.freed
+	case p.slot != nil:
+		return c.leaveOutSlot(p)
 	}
 	dates := p.Order.Dates()
 	if !slices.Contains(c.locked.Codes, strings.ToLower(p.Order.Code)) &&

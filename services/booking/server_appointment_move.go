@@ -15,6 +15,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/slots"
 	"reservation.dev/services/booking/store"
 )
 
@@ -69,23 +70,23 @@ type appointmentMove struct {
 
 // lock locks the appointment, and refuses one that cannot be moved.
 func (m *appointmentMove) lock(ctx context.Context, which id.Appointment, expected *int64) error {
-	found, err := m.store.LockBooking(ctx, m.tx, m.company.ID, id.Booking(which))
+	confirmed, err := m.store.LockBooking(ctx, m.tx, m.company.ID, id.Booking(which))
 	if fault.Is(err, fault.NotFound) {
 		return m.whyMissing(ctx, which)
 	}
 	if err != nil {
 		return err
 	}
-	m.booking = found.Transaction
+	m.booking = confirmed.Transaction
 	date := m.booking.Bookings[0].Date.ID
 	if err := m.store.LockSlot(ctx, m.tx, m.company.ID, date); err != nil {
 		return err
 	}
-	slots, err := m.store.AppointmentSlots(ctx, m.tx, m.company.ID, []id.EventDate{date})
+	found, err := m.store.AppointmentSlots(ctx, m.tx, m.company.ID, []id.EventDate{date})
 	if err != nil {
 		return err
 	}
-	if m.slot = slots[date]; m.slot == nil || m.slot.Staff == nil {
+	if m.slot = found[date]; m.slot == nil || m.slot.Staff == nil {
 		return fault.Missing("appointment")
 	}
 	if err := check.Version(m.booking.Version, expected, "appointment"); err != nil {
@@ -95,7 +96,7 @@ func (m *appointmentMove) lock(ctx context.Context, which id.Appointment, expect
 		return fault.Refuse(model.ReasonAlreadyCancelled, "the appointment is already cancelled")
 	}
 	m.wanted.Type = m.slot.Type
-	return m.complete()
+	return m.complete(ctx)
 }
 
 // whyMissing returns the refusal of an appointment that is not confirmed.
@@ -111,11 +112,15 @@ func (m *appointmentMove) whyMissing(ctx context.Context, which id.Appointment) 
 }
 
 // complete fills the members of the wanted slot that the request leaves out.
-func (m *appointmentMove) complete() (err error) {
+func (m *appointmentMove) complete(ctx context.Context) (err error) {
 	w := &m.wanted
 	w.Minutes = cmp.Or(w.Minutes, m.slot.Minutes)
 	if w.Local != "" {
-		if w.StartsAt, err = w.Start(m.slot.Timezone); err != nil {
+		timezone, err := m.store.TypeTimezone(ctx, m.tx, m.company.ID, w.Type) // the new date gets this zone
+		if err != nil {
+			return err
+		}
+		if w.StartsAt, err = w.Start(timezone); err != nil {
 			return err
 		}
 		w.Local = ""
@@ -149,7 +154,7 @@ func (m *appointmentMove) changes(ctx context.Context) (bool, error) {
 	}
 	present := m.wanted
 	present.WaiveHours = true
-	_, refusal, err := m.findSlot(ctx, slotSearchOf{SlotRequest: &present, tx: m.tx, company: m.company, known: known, moved: m.slot})
+	_, refusal, err := m.findSlot(ctx, slotQuery{SlotRequest: &present, tx: m.tx, company: m.company, known: known, moved: m.slot})
 	return refusal != nil, err
 }
 
@@ -208,7 +213,8 @@ func (m *appointmentMove) lockResources(ctx context.Context) (map[id.UUID]model.
 	return m.store.LockResources(ctx, m.tx, m.company.ID, all, true)
 }
 
-// find finds the new slot: with the wanted person, or if any_staff allows it, with another one.
+// find finds the new slot: with the wanted person, or if any_staff allows it, with another one. If nobody
+// else can give the appointment at all, the refusal is that of the wanted person.
 func (m *appointmentMove) find(ctx context.Context, known map[id.UUID]model.KnownResource) (*foundSlot, error) {
 	wanted := m.wanted
 	attempts := []id.StaffMember{wanted.Staff}
@@ -218,14 +224,16 @@ func (m *appointmentMove) find(ctx context.Context, known map[id.UUID]model.Know
 	var refused error
 	for _, staff := range slices.Compact(attempts) {
 		wanted.Staff = staff
-		found, refusal, err := m.findSlot(ctx, slotSearchOf{SlotRequest: &wanted, tx: m.tx, company: m.company, known: known, moved: m.slot})
+		found, refusal, err := m.findSlot(ctx, slotQuery{SlotRequest: &wanted, tx: m.tx, company: m.company, known: known, moved: m.slot})
 		if err != nil {
 			return nil, err
 		}
 		if refusal == nil {
 			return found, nil
 		}
-		refused = refusal
+		if refused == nil || fault.From(refusal).Meta["why"] != string(slots.NoStaff) {
+			refused = refusal
+		}
 	}
 	return nil, refused
 }

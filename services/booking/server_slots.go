@@ -31,21 +31,23 @@ func (s *Server) FindSlots(ctx context.Context, req *bookingv1.FindSlotsRequest)
 	if err != nil {
 		return nil, err
 	}
-	var movedMinutes int32
+	var moved store.MovedDate
 	if search.moving != nil {
-		search.want.Without, movedMinutes, err = s.store.MovedDate(ctx, company.ID, *search.moving, search.kind)
+		moved, err = s.store.MovedDate(ctx, company.ID, *search.moving, search.kind)
 		if err != nil {
 			return nil, err
 		}
+		search.want.Without = moved.ID
+		search.want.Everybody = search.want.Staff == moved.Staff // who keeps the appointment need not offer the type
 	}
 	calendar, kind, err := s.store.Calendar(ctx, nil, company.ID, search.kind, search.want)
 	if err != nil {
 		return nil, err
 	}
-	if !kind.Active {
+	if !kind.Active && search.moving == nil {
 		return nil, fault.Refuse(model.ReasonEventNotPublished, "the appointment type is not active")
 	}
-	minutes, err := slotLength(req.GetLengthMinutes(), kind.Lengths, movedMinutes)
+	minutes, err := slotLength(req.GetLengthMinutes(), kind.Lengths, moved.Minutes)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -14,9 +15,28 @@ import (
 // ReasonSlotUnavailable refuses a slot that is not free. The fact "why" says why.
 const ReasonSlotUnavailable = "SLOT_UNAVAILABLE"
 
-// SlotUnavailable refuses a slot. why is a reason of package slots.
-func SlotUnavailable(why string) *fault.Error {
-	return fault.Refuse(ReasonSlotUnavailable, "the slot is not free").With("why", why)
+// SlotUnavailable refuses a slot. why is a reason of package slots, and grid is the number of minutes between
+// starts.
+func SlotUnavailable(why string, grid int32) *fault.Error {
+	return fault.Refuse(ReasonSlotUnavailable, slotMessage(why, grid)).With("why", why)
+}
+
+// slotMessage says in a sentence why a slot is not free.
+func slotMessage(why string, grid int32) string {
+	messages := map[string]string{
+		"no_staff":         "nobody active offers this appointment type, or the chosen staff member does not",
+		"length":           "the length is not one of the appointment type's",
+		"past":             "the start has passed",
+		"off_grid":         "the start is not on the grid of " + strconv.Itoa(int(grid)) + " minutes",
+		"beyond_horizon":   "the start is too far ahead to be booked yet",
+		"no_hours":         "nobody works at this time",
+		"holiday":          "the day is a holiday",
+		"time_off":         "the staff member has time off then",
+		"too_short_notice": "the start is too soon to be booked",
+		"staff_busy":       "the staff member has another appointment or class at this time",
+		"room_busy":        "no room is free at this time",
+	}
+	return cmp.Or(messages[why], "the slot is not free")
 }
 
 // The minutes that an appointment can last.

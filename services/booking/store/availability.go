@@ -112,17 +112,26 @@ func (s *Store) Calendar(ctx context.Context, tx *pg.Tx, company id.Company, whi
 	return r.result()
 }
 
-const movedSQL = `select d.id, d.duration_minutes from bookings b
+const movedSQL = `select d.id, d.duration_minutes,
+		(select a.resource_id from assignments a where a.company_id = $1 and a.event_date_id = d.id and a.kind = 'staff' and a.active)
+	from bookings b
 	join event_dates d on d.company_id = $1 and d.id = b.event_date_id and d.event_id = $3 and d.appointment_id is not null
 	where b.company_id = $1 and b.id = $2`
 
-// MovedDate returns the date of an appointment of a type, and its length in minutes.
-func (s *Store) MovedDate(ctx context.Context, company id.Company, appointment id.Appointment, which id.AppointmentType) (date id.EventDate, minutes int32, err error) {
-	err = s.ReadOf(ctx, company, pg.Query{SQL: movedSQL, Args: []any{company, appointment, which}, Scan: pg.First(&date, &minutes)})
-	if err == nil && date.IsZero() {
+// MovedDate is the date of an appointment that is to be moved.
+type MovedDate struct {
+	ID      id.EventDate
+	Minutes int32
+	Staff   id.StaffMember // zero: the date has ended
+}
+
+// MovedDate returns the date of an appointment of a type.
+func (s *Store) MovedDate(ctx context.Context, company id.Company, appointment id.Appointment, which id.AppointmentType) (d MovedDate, err error) {
+	err = s.ReadOf(ctx, company, pg.Query{SQL: movedSQL, Args: []any{company, appointment, which}, Scan: pg.First(&d.ID, &d.Minutes, &d.Staff)})
+	if err == nil && d.ID.IsZero() {
 		err = fault.Missing("appointment")
 	}
-	return date, minutes, err
+	return d, err
 }
 
 // calendarReader collects the rows of a calendar.

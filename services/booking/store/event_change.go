@@ -98,7 +98,9 @@ func (s *Store) SaveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p 
 }
 
 // ListEvent lists an event of appointments at now, if its first appointment was confirmed. It reports
-// whether the event was not listed before; the caller then publishes event_created.
+// whether the event was not listed before; the caller then publishes event_created. It locks the event after
+// the dates, unlike other writes, and only once for each event. If that causes a deadlock with another write,
+// PostgreSQL ends one of the two, and its transaction is repeated.
 func (s *Store) ListEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event, now time.Time) (first bool, err error) {
 	done, err := tx.Exec(ctx, listEventSQL, company, e, now)
 	return done.RowsAffected() > 0, err
