@@ -48,8 +48,16 @@ func TestImportAppointments(t *testing.T) {
 		if n := one[int64](s.world, `select count(*) from outbox`); n != 0 {
 			t.Errorf("%d events", n)
 		}
-		if got := one[string](s.world, `select format('%s %s %s', listed, version, (select events from event_totals)) from events`); got != "t 1 1" {
+		if got := one[string](s.world, `select format('%s %s %s %s', listed, version, (select events from event_totals), updated_at > created_at) from events`); got != "t 1 1 t" {
 			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("a transaction for the date of an appointment is refused", func(t *testing.T) {
+		s := newSalon(t)
+		line := past("t1", "ann", "massage", 1)
+		line.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: s.get(s.mustImport(s.line("a1", 0))[0]).GetBooking().GetEventDateId()}
+		if r := s.mustSend(line)[0]; r.GetField() != "bookings[0].event_date_id" || r.GetRule() != "appointment" || !strings.Contains(r.GetMessage(), "ImportAppointments") {
+			t.Errorf("got %v", r)
 		}
 	})
 	t.Run("a repeated import changes nothing and returns the same identifiers", func(t *testing.T) {

@@ -75,6 +75,19 @@ func (l *listed) letters(req *bookingv1.ListAppointmentsRequest) string {
 	return out
 }
 
+func TestPageTokensOfOtherLists(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.member("Ada")
+	w.member("Bo")
+	resp, err := w.staffClient.ListStaff(w.ctx, &bookingv1.ListStaffRequest{PageSize: 1})
+	if err != nil || resp.GetNextPageToken() == "" {
+		t.Fatal(err)
+	}
+	_, err = w.appointments.ListAppointments(w.ctx, &bookingv1.ListAppointmentsRequest{PageToken: resp.GetNextPageToken()})
+	wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter)
+}
+
 func TestListAppointments(t *testing.T) {
 	t.Parallel()
 	l := newListed(t)

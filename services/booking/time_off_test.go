@@ -88,6 +88,23 @@ func TestTimeOff(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a person has at most 1000 times off to come", func(t *testing.T) {
+		cy := w.member("Cy")
+		w.exec(`insert into time_off (company_id, id, resource_id, kind, starts_at, ends_at, reason, created_at)
+			select $1, gen_random_uuid(), $2, 'staff', now() + (n * 2 - 3) * interval '1 day', now() + (n * 2 - 2) * interval '1 day', '', now()
+			from generate_series(1, $3::integer) n`, w.company, idOf[id.StaffMember](t, cy.GetId()), model.MaxTimeOff)
+		if _, err := w.timeOff(cy, time.Hour, 2*time.Hour, false); err != nil { // the first of the others has ended
+			t.Fatal(err)
+		}
+		_, err := w.timeOff(cy, time.Hour, 2*time.Hour, false)
+		wantFault(t, err, fault.Refused, model.ReasonTooManyTimeOff)
+		if _, err := w.timeOff(cy, -2*time.Hour, -time.Hour, false); err != nil {
+			t.Errorf("in the past: %v", err)
+		}
+		if _, err := w.timeOff(bo, time.Hour, 2*time.Hour, false); err != nil {
+			t.Errorf("of another person: %v", err)
+		}
+	})
 	t.Run("time off is deleted once", func(t *testing.T) {
 		off, err := w.timeOff(bo, 10*time.Hour, 11*time.Hour, false)
 		if err != nil {
@@ -165,7 +182,18 @@ func TestHolidays(t *testing.T) {
 	}
 	t.Run("a day is a holiday of a location once", func(t *testing.T) {
 		_, err := create("2030-12-25", " North ")
-		wantFault(t, err, fault.Conflict, model.ReasonHolidayExists)
+		wantFault(t, err, fault.Refused, model.ReasonHolidayExists)
+	})
+	t.Run("a company has at most 1000", func(t *testing.T) {
+		w.exec(`insert into holidays (company_id, id, date, name, location, created_at)
+			select $1, gen_random_uuid(), '2100-01-01'::date + n, 'Many', '', now() from generate_series(1, $2::integer - 6) n`, w.company, model.MaxHolidays)
+		last, err := create("2200-01-01", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = create("2200-01-02", "")
+		wantFault(t, err, fault.Refused, model.ReasonTooManyHolidays)
+		w.exec(`delete from holidays where name = 'Many' or id = $1`, idOf[id.Holiday](t, last.GetId()))
 	})
 	t.Run("the day must exist", func(t *testing.T) {
 		for _, day := range []string{"2030-02-29", "2030-1-1", "0000-01-01", "tomorrow"} {

@@ -71,7 +71,7 @@ func testStaff(t *testing.T, p *platform) {
 		id := text(decode(t, made), "id")
 		c.lists(t, "/holidays?from=2027-12-25&to=2027-12-25", id)
 		c.lists(t, "/holidays?from=2027-12-26")
-		c.Send(t, 409, post, "/holidays", object{"date": "2027-12-25", "name": "Again"})
+		c.refuses(t, "HOLIDAY_EXISTS", post, "/holidays", object{"date": "2027-12-25", "name": "Again"})
 		has(t, c.delete(t, "/holidays/"+id), object{"deleted": true})
 		c.Send(t, 404, remove, "/holidays/"+id, nil)
 	})

@@ -16,3 +16,9 @@ func (e *Event) Editable() error {
 	return fault.Refuse(ReasonAppointmentEvent, "the event belongs to an appointment type: change the appointment type or its appointments").
 		With("appointment_type_id", id.AppointmentType(e.ID).String())
 }
+
+// bookAppointment refuses a line that names only the event of an appointment type.
+func bookAppointment(event id.Event) error {
+	return fault.Refuse(ReasonAppointmentEvent, "the event belongs to an appointment type: book it with BookAppointment").
+		With("appointment_type_id", id.AppointmentType(event).String())
+}

@@ -66,7 +66,7 @@ func (of *Offer) lineDates(i int, l Line, now time.Time) ([]*OfferedDate, Pricin
 	if refusal := date.refuses(now); refusal != nil {
 		return nil, PricingOption{}, refusal.With("event_date_id", l.Date.String())
 	}
-	option, err := of.option(i, l, date.Event)
+	option, err := of.option(i, l, date)
 	if err == nil && option.WholeCourse {
 		err = fault.InvalidFields(fault.Field{
 			Field: fmt.Sprintf("lines[%d].event_date_id", i), Rule: "exclusive",
@@ -105,7 +105,7 @@ func (of *Offer) courseDates(i int, l Line, now time.Time) (dates []*OfferedDate
 	if refusal := dates[0].refuses(now); refusal != nil {
 		return nil, option, refusal.With("event_date_id", dates[0].ID.String())
 	}
-	option, err = of.option(i, l, dates[0].Event)
+	option, err = of.option(i, l, dates[0])
 	return dates, option, err
 }
 

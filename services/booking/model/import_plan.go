@@ -70,6 +70,8 @@ type ImportDate struct {
 	EventDate
 	EventID   id.Event
 	NewSpaces int32 // by the lines stored so far
+	// OfAppointment means that the date is that of an appointment.
+	OfAppointment bool
 }
 
 func (d *ImportDate) free() int32 {
@@ -168,6 +170,9 @@ func (l *ImportPlan) book(b *ImportedBooking, to *Booking, u *used) *ImportRefus
 		u.date = l.describedDate(b.Described)
 	} else if u.date = l.Dates[b.Date]; u.date == nil {
 		return refuse("event_date_id", "exists", "does not exist")
+	}
+	if u.date.OfAppointment {
+		return refuse("event_date_id", "appointment", "is the date of an appointment: import it with ImportAppointments")
 	}
 	if b.option.IsZero() {
 		u.option = l.namedOption(u.date.EventID, b.OptionName)

@@ -125,11 +125,12 @@ func (d *OfferedDate) unbookable(now time.Time) *fault.Error {
 	return nil
 }
 
-// option returns the pricing option of line i among those of the date's event.
-func (of *Offer) option(i int, l Line, event id.Event) (PricingOption, error) {
-	options := of.Options[event]
+// option returns the pricing option of line i among those of the date's event. A date of an appointment has
+// only the prices of its length.
+func (of *Offer) option(i int, l Line, date *OfferedDate) (PricingOption, error) {
+	options := of.Options[date.Event]
 	if l.Option.IsZero() {
-		if len(options) == 1 {
+		if options = date.priced(options); len(options) == 1 {
 			return options[0], nil
 		}
 		return PricingOption{}, fault.InvalidFields(fault.Field{
@@ -138,14 +139,31 @@ func (of *Offer) option(i int, l Line, event id.Event) (PricingOption, error) {
 		})
 	}
 	if l.agreed {
-		options = slices.Concat(options, of.Ended[event])
+		options = slices.Concat(options, of.Ended[date.Event])
 	}
 	for _, o := range options {
-		if o.ID == l.Option {
-			return o, nil
+		if o.ID != l.Option {
+			continue
 		}
+		if !l.agreed && !o.appliesTo(date.Minutes) {
+			return o, otherLength(fmt.Sprintf("lines[%d].pricing_option_id", i))
+		}
+		return o, nil
 	}
 	return PricingOption{}, MissingInLine(i, "pricing_option_id", "pricing option")
+}
+
+// priced returns those of the options of its event that apply to the date.
+func (d *OfferedDate) priced(options []PricingOption) []PricingOption {
+	return slices.DeleteFunc(slices.Clone(options), func(o PricingOption) bool { return !o.appliesTo(d.Minutes) })
+}
+
+// appliesTo reports whether o is a price of dates of a length in minutes.
+func (o *PricingOption) appliesTo(minutes int32) bool { return o.Length == 0 || o.Length == minutes }
+
+// otherLength refuses the price of appointments of another length.
+func otherLength(field string) error {
+	return fault.InvalidFields(fault.Field{Field: field, Rule: "length", Message: "is the price of another length"})
 }
 
 func (of *Offer) booking(o *Order, l Line, date *OfferedDate, option PricingOption) Booking {

@@ -143,6 +143,8 @@ func (o *Order) UndatedEvents() []id.Event {
 type UndatedEvent struct {
 	Dates    []id.EventDate // up to two dates that take place, or one zero date if there is none
 	IsCourse bool           // it is sold as a whole too
+	// OfAppointments means that it is the event of an appointment type.
+	OfAppointments bool
 }
 
 // NameDates fills in the dates of lines that give only an event. The event must have exactly one
@@ -158,6 +160,8 @@ func (o *Order) NameDates(events map[id.Event]UndatedEvent, courses map[id.Event
 		switch {
 		case len(found) == 0:
 			return fault.Missing("event")
+		case events[l.Event].OfAppointments:
+			return bookAppointment(l.Event)
 		case found[0].IsZero():
 			return fault.Refuse(ReasonEventCancelled, "the event is cancelled").With("event_id", l.Event.String())
 		case course != nil && course.sells(l.Option):

@@ -267,3 +267,40 @@ func TestOrderCheck(t *testing.T) {
 		}
 	})
 }
+
+func TestPricesOfALength(t *testing.T) {
+	c := newOffer(10)
+	half, full := c.options[0], c.options[1]
+	half.Length, full.Length, c.date.Minutes = 30, 60, 60
+	c.Options[c.date.Event] = []PricingOption{half, full}
+	line := Line{Date: c.date.ID, Spaces: 1}
+	t.Run("a line without an option takes the price of the length", func(t *testing.T) {
+		got, err := c.grant(c.order(line), c.now)
+		if err != nil || got[0].Option != full.ID {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	t.Run("an agreed price stays", func(t *testing.T) {
+		agreed := line
+		agreed.Option, agreed.agreed = half.ID, true
+		if _, err := c.grant(c.order(agreed), c.now); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("two prices of the length need a choice", func(t *testing.T) {
+		both := newOffer(10)
+		if _, err := both.grant(both.order(Line{Date: both.date.ID, Spaces: 1}), both.now); fault.From(err).Kind != fault.Invalid {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("the lowest price is one of the length", func(t *testing.T) {
+		half.Price, full.Price = 100, 200
+		e := Event{Options: []PricingOption{half, full}}
+		if s := e.Schedule(&EventDate{Minutes: 60}, 0, c.now); s.LowestPrice == nil || *s.LowestPrice != 200 {
+			t.Errorf("got %v", s.LowestPrice)
+		}
+		if s := e.Schedule(&EventDate{Minutes: 45}, 0, c.now); s.LowestPrice != nil {
+			t.Errorf("got %v", *s.LowestPrice)
+		}
+	})
+}

@@ -37,18 +37,21 @@ func (e *Event) Schedule(d *EventDate, waiting int32, now time.Time) *ScheduledD
 	if d.toCome(now) {
 		s.Waiting = waiting
 	}
-	if o := lowestPriced(e.Options); o != nil {
+	if o := lowestPriced(e.Options, d.Minutes); o != nil {
 		s.LowestPrice, s.Currency = &o.Price, o.Currency
 	}
 	return s
 }
 
-// lowestPriced returns the option with the lowest price, if possible one for single dates; nil if
-// there are no options.
-func lowestPriced(options []PricingOption) *PricingOption {
+// lowestPriced returns the option with the lowest price for a date of these minutes, if possible one for
+// single dates; nil if there are no options.
+func lowestPriced(options []PricingOption, minutes int32) *PricingOption {
 	var lowest *PricingOption
 	for i := range options {
 		o := &options[i]
+		if !o.appliesTo(minutes) {
+			continue
+		}
 		if lowest == nil || lowest.WholeCourse && !o.WholeCourse || lowest.WholeCourse == o.WholeCourse && o.Price < lowest.Price {
 			lowest = o
 		}

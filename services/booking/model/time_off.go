@@ -8,6 +8,29 @@ import (
 	"reservation.dev/platform/id"
 )
 
+// The number of holidays of a company, and the number of times off of a staff member or room that end in the
+// future.
+const (
+	MaxHolidays = 1000
+	MaxTimeOff  = 1000
+)
+
+// Reasons for refusing to add to a list that is full.
+const (
+	ReasonTooManyHolidays = "TOO_MANY_HOLIDAYS"
+	ReasonTooManyTimeOff  = "TOO_MANY_TIME_OFF"
+)
+
+// TooManyHolidays refuses another holiday.
+func TooManyHolidays() *fault.Error {
+	return fault.Refuse(ReasonTooManyHolidays, "the company already has 1000 holidays: delete past ones first")
+}
+
+// TooManyTimeOff refuses another time off of a staff member or room.
+func TooManyTimeOff() *fault.Error {
+	return fault.Refuse(ReasonTooManyTimeOff, "the staff member or room already has 1000 times off to come: delete some first")
+}
+
 // maxTimeOffYears is the longest time off, in years.
 const maxTimeOffYears = 2
 
@@ -91,5 +114,5 @@ const ReasonHolidayExists = "HOLIDAY_EXISTS"
 
 // HolidayExists is the fault of a holiday that exists.
 func HolidayExists() *fault.Error {
-	return fault.New(fault.Conflict, ReasonHolidayExists, "the day is already a holiday at this location")
+	return fault.Refuse(ReasonHolidayExists, "the day is already a holiday at this location")
 }

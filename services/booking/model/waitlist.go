@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -202,23 +203,36 @@ func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
 		return fault.Refuse(ReasonEventNotFull, "the date has enough free spaces: book them")
 	}
 	w.Event, w.StartsAt, w.DateStatus = date.Event, date.StartsAt, date.Status
-	for _, o := range of.Options[date.Event] {
-		if o.ID != w.Option && (!w.Option.IsZero() || len(of.Options[date.Event]) > 1) {
-			continue
-		}
-		if w.Method == Pass && o.Credits == nil {
-			return fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", o.ID.String())
-		}
-		if o.WholeCourse {
-			return wholeCourseHasNoWaitlist()
-		}
-		w.Option = o.ID
-		return nil
+	o, err := of.waitingOption(w, date)
+	switch {
+	case err != nil:
+		return err
+	case w.Method == Pass && o.Credits == nil:
+		return fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", o.ID.String())
+	case o.WholeCourse:
+		return wholeCourseHasNoWaitlist()
 	}
+	w.Option = o.ID
+	return nil
+}
+
+// waitingOption returns the pricing option of w. A date of an appointment has only the prices of its length.
+func (of *Offer) waitingOption(w *WaitlistEntry, date *OfferedDate) (o PricingOption, err error) {
+	options := of.Options[date.Event]
 	if w.Option.IsZero() {
-		return fault.InvalidFields(fault.Field{Field: "pricing_option_id", Rule: "required", Message: "is required, because the event has several pricing options"})
+		if options = date.priced(options); len(options) == 1 {
+			return options[0], nil
+		}
+		return o, fault.InvalidFields(fault.Field{Field: "pricing_option_id", Rule: "required", Message: "is required, because the event has several pricing options"})
 	}
-	return fault.Missing("pricing option")
+	i := slices.IndexFunc(options, func(o PricingOption) bool { return o.ID == w.Option })
+	switch {
+	case i < 0:
+		return o, fault.Missing("pricing option")
+	case !options[i].appliesTo(date.Minutes):
+		return o, otherLength("pricing_option_id")
+	}
+	return options[i], nil
 }
 
 // WhyNotServed returns the reason why an entry was not served: the documented reason of an error.

@@ -53,14 +53,14 @@ func (c *Calendar) Days(from, to Date, loc *time.Location, q Query) []Day {
 // on returns the slots of a calendar day in loc.
 func (p *plan) on(date Date, loc *time.Location) Day {
 	day := Day{Date: date}
-	t := &p.calendar.Type
+	t, whole := &p.calendar.Type, span{from: date.Start(loc).Unix(), until: (date + 1).Start(loc).Unix()}
 	furthest := atNoHours
 	if len(p.people) == 0 {
 		furthest = atNoStaff
 	}
 	var people []id.StaffMember // of all slots of the day
 	first := true
-	gridStarts(span{from: date.Start(loc).Unix(), until: (date + 1).Start(loc).Unix()}, t.Loc, t.Grid, func(start int64, in Date) {
+	gridStarts(whole, t.Loc, t.Grid, func(start int64, in Date) {
 		before := len(people)
 		reached, all := p.try(start, in, people)
 		if people = all; reached == free {
@@ -71,6 +71,20 @@ func (p *plan) on(date Date, loc *time.Location) Day {
 		}
 		furthest = max(furthest, reached)
 	})
+	if furthest == atNoHours && p.worked(whole) {
+		furthest = atPast
+	}
 	day.Reason = furthest.reason()
 	return day
+}
+
+// worked reports whether one of the starts in s that are over was during a shift of one of the people.
+func (p *plan) worked(s span) (over bool) {
+	s.until = min(s.until, p.query.Now.Unix()+1)
+	gridStarts(s, p.calendar.Type.Loc, p.calendar.Type.Grid, func(start int64, _ Date) {
+		for i := range p.people {
+			over = over || p.people[i].worked.contains(span{from: start, until: start + p.length})
+		}
+	})
+	return over
 }

@@ -305,7 +305,7 @@ func (n *naive) isOnGrid(m int64) bool {
 // day returns the slots of a calendar day in a zone, and why there are none.
 func (n *naive) day(date string, zone string) (found []slots.Slot, reason slots.Reason) {
 	reason = slots.NoStaff
-	grid, number := false, dayNumber(date)
+	grid, over, number := false, false, dayNumber(date)
 	for m, wall := range n.clocks.of[zone].shown {
 		m := int64(m)
 		if wall/(24*60) != number || !n.isOnGrid(m) {
@@ -313,6 +313,9 @@ func (n *naive) day(date string, zone string) (found []slots.Slot, reason slots.
 		}
 		grid = true
 		free, got := n.at(m)
+		for _, p := range n.people {
+			over = over || got == slots.Past && all(p.worked, m, m+int64(n.query.Length/time.Minute))
+		}
 		if reason = furthest(reason, got); got == "" {
 			slot := slots.Slot{Start: n.clocks.base.Add(time.Duration(m) * time.Minute)}
 			for _, p := range free {
@@ -323,6 +326,9 @@ func (n *naive) day(date string, zone string) (found []slots.Slot, reason slots.
 	}
 	if !grid && len(n.people) > 0 {
 		reason = slots.NoHours
+	}
+	if reason == slots.NoHours && over {
+		reason = slots.Past
 	}
 	return found, reason
 }

@@ -76,6 +76,12 @@ func TestDays(t *testing.T) {
 		{"a shift has the starts whose appointment ends within it", "2026-06-01", "08:00 09:00", func(t *testing.T) *slots.Calendar {
 			return hourly(t, london, onDate(t, london, "2026-06-01", 9, 11.5))
 		}, nil},
+		{"the day is over after the last shift", "2026-06-01", "past", func(t *testing.T) *slots.Calendar {
+			return hourly(t, london, onDate(t, london, "2026-06-01", 9, 11))
+		}, func(q *slots.Query) { q.Now = time.Date(2026, 6, 1, 9, 0, 0, 0, time.UTC) }},
+		{"a day without a shift has no hours, also in its evening", "2026-06-01", "no_hours", func(t *testing.T) *slots.Calendar {
+			return hourly(t, london, onDate(t, london, "2026-06-01", 9, 9.5), onDate(t, london, "2026-06-02", 9, 11))
+		}, func(q *slots.Query) { q.Now = time.Date(2026, 6, 1, 18, 0, 0, 0, time.UTC) }},
 		{"two shifts that touch count as one", "2026-06-01", "08:00 09:00", func(t *testing.T) *slots.Calendar {
 			return hourly(t, london, onDate(t, london, "2026-06-01", 9, 9.5), onDate(t, london, "2026-06-01", 9.5, 11))
 		}, nil},

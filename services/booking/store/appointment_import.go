@@ -70,7 +70,7 @@ const (
 
 	// An event of appointments is counted from the commit on that lists it.
 	listImportedSQL = `with listed as (
-			update events set listed = true where company_id = $1 and id = any($2) and not listed returning 1)
+			update events set listed = true, updated_at = $3 where company_id = $1 and id = any($2) and not listed returning 1)
 		insert into event_totals (company_id, events) select $1, count(*) from listed having count(*) > 0
 		on conflict (company_id) do update set events = event_totals.events + excluded.events`
 )
@@ -266,7 +266,7 @@ func (s *Store) CloseAppointmentImport(ctx context.Context, tx *pg.Tx, l *model.
 	queries := []pg.Query{
 		{SQL: insertAppointmentDatesSQL, Args: []any{l.Company, d.ids, d.events, d.starts, d.minutes, d.timezones, d.booked, d.statuses}},
 		{SQL: insertImportedAssignmentsSQL, Args: []any{l.Company, a.dates, a.bookings, a.resources, a.kinds, a.units, a.positions, a.from, a.until, a.active}},
-		{SQL: listImportedSQL, Args: []any{l.Company, d.events}},
+		{SQL: listImportedSQL, Args: []any{l.Company, d.events, l.Now}},
 	}
 	return tx.Pipeline(ctx, append(queries, p.insert(l.Company, history)...)...)
 }

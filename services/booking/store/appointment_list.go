@@ -225,19 +225,19 @@ func (q *AppointmentQuery) List(company id.Company) pg.Statement {
 // Orders of appointments.
 
 // AppointmentsByStart sorts appointments by their start.
-func AppointmentsByStart() page.Order { return page.Order{Code: 60, Column: "d.starts_at", ID: "b.id"} }
+func AppointmentsByStart() page.Order { return page.Order{Code: 76, Column: "d.starts_at", ID: "b.id"} }
 
 // AppointmentsByStartDesc sorts appointments by their start, latest first.
 func AppointmentsByStartDesc() page.Order {
-	return page.Order{Code: 61, Column: "d.starts_at", ID: "b.id", Desc: true}
+	return page.Order{Code: 77, Column: "d.starts_at", ID: "b.id", Desc: true}
 }
 
 // AppointmentsByChange sorts appointments by the last change of their transactions.
-func AppointmentsByChange() page.Order { return page.Order{Code: 62, Column: changedAt, ID: "b.id"} }
+func AppointmentsByChange() page.Order { return page.Order{Code: 78, Column: changedAt, ID: "b.id"} }
 
 // AppointmentsByChangeDesc sorts appointments by the last change of their transactions, latest first.
 func AppointmentsByChangeDesc() page.Order {
-	return page.Order{Code: 63, Column: changedAt, ID: "b.id", Desc: true}
+	return page.Order{Code: 79, Column: changedAt, ID: "b.id", Desc: true}
 }
 
 // ListedAppointment is an appointment of a list.

@@ -53,7 +53,9 @@ const (
 		from (select id from ` + calendarStaff + ` s union all select id from ` + calendarRooms + ` r) c
 		join time_off t on t.company_id = $1 and t.resource_id = c.id and t.ends_at > $5 and t.starts_at < $6`
 
-	calendarHolidaysSQL = `select h.date, h.location from holidays h where h.company_id = $1 and h.date between $2 and $3`
+	// The holidays at the location of the type.
+	calendarHolidaysSQL = `select distinct h.date from holidays h where h.company_id = $1 and h.date between $2 and $3
+		and (h.location = '' or h.location = (select e.location from events e where e.company_id = $1 and e.id = $4))`
 )
 
 // calendarTakenSQL reads the assignments of the staff and rooms that overlap a time, except those of one
@@ -172,7 +174,7 @@ func (r *calendarReader) queries() []pg.Query {
 		{SQL: calendarHoursSQL, Args: with(firstDay, lastDay), Scan: pg.Each(r.scanHours)},
 		{SQL: calendarRoomsSQL, Args: []any{r.company, r.kind.ID}, Scan: pg.Each(r.scanRoom)},
 		{SQL: calendarTimeOffSQL, Args: with(from, until), Scan: pg.Each(r.scanTimeOff)},
-		{SQL: calendarHolidaysSQL, Args: []any{r.company, firstDay, lastDay}, Scan: pg.Each(r.scanHoliday)},
+		{SQL: calendarHolidaysSQL, Args: []any{r.company, firstDay, lastDay, r.kind.ID}, Scan: pg.Each(r.scanHoliday)},
 		{SQL: calendarTakenSQL, Args: with(from, until, r.want.Without), Scan: r.scanTaken},
 	}
 	if !r.want.Staff.IsZero() {
@@ -268,14 +270,10 @@ func (r *calendarReader) scanTimeOff(rows pgx.Rows) error {
 	return nil
 }
 
-// scanHoliday keeps the holidays at the location of the type, which is read before them.
 func (r *calendarReader) scanHoliday(rows pgx.Rows) error {
 	var day time.Time
-	var location string
-	err := rows.Scan(&day, &location)
-	if location == "" || location == r.kind.Location {
-		r.calendar.Holidays = append(r.calendar.Holidays, slots.DateOf(day))
-	}
+	err := rows.Scan(&day)
+	r.calendar.Holidays = append(r.calendar.Holidays, slots.DateOf(day))
 	return err
 }
 

@@ -38,7 +38,7 @@ const (
 )
 
 // CalendarsByCreation sorts calendars by creation time.
-func CalendarsByCreation() page.Order { return page.Order{Code: 70} }
+func CalendarsByCreation() page.Order { return page.Order{Code: 80} }
 
 // InsertCalendar stores a new calendar. secretHash is the SHA-256 of its secret. The fault is
 // TOO_MANY_CALENDARS if the company has the maximum number of calendars.

@@ -31,7 +31,7 @@ const (
 		order by e.id for no key update of e`
 
 	// Identified dates, and the dates that events have at the given starts.
-	lockImportDatesSQL = `select d.id, d.event_id, d.starts_at, d.capacity, d.booked from event_dates d
+	lockImportDatesSQL = `select d.id, d.event_id, d.starts_at, d.capacity, d.booked, d.appointment_id is not null from event_dates d
 		where d.company_id = $1 and d.id in (
 			select n.id from event_dates n where n.company_id = $1 and n.id = any($2)
 				and (select e.deleted_at from events e where e.company_id = $1 and e.id = n.event_id) is null
@@ -102,7 +102,7 @@ func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, 
 		})},
 		pg.Query{SQL: lockImportDatesSQL, Args: []any{l.Company, dates, keyEvents, keyStarts}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var d model.ImportDate
-			err := rows.Scan(&d.ID, &d.EventID, &d.StartsAt, &d.Capacity, &d.Booked)
+			err := rows.Scan(&d.ID, &d.EventID, &d.StartsAt, &d.Capacity, &d.Booked, &d.OfAppointment)
 			l.AddDate(&d)
 			return err
 		})},

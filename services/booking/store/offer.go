@@ -29,7 +29,8 @@ const (
 		from (select distinct d.event_id from event_dates d where d.company_id = $1 and d.id` + pg.AmongIDs + `) n
 		cross join lateral (select e.id, e.title, e.type, e.status, ` + rulesColumns + `
 			from events e where e.company_id = $1 and e.id = n.event_id and e.deleted_at is null offset 0) e
-		left join lateral (select o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points, o.whole_course, o.ended_at is not null
+		left join lateral (select o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points, o.whole_course,
+				coalesce(o.length_minutes, 0), o.ended_at is not null
 			from pricing_options o where o.company_id = $1 and o.event_id = n.event_id offset 0) o on true`
 
 	courseDatesSQL = `select d.event_id, d.id, d.starts_at from event_dates d
@@ -157,10 +158,11 @@ func scanOfferedEvent(rows pgx.Rows, of *model.Offer, events map[id.Event]*model
 		Currency   *string
 		Credits    *int32
 		TaxRate    *int32
+		Length     *int32
 		Whole, End *bool
 	}
 	fields := append([]any{&e.Event, &e.EventTitle, &e.EventType, &e.EventStatus}, rulesFields(&e.Rules)...)
-	err := rows.Scan(append(fields, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &o.Whole, &o.End)...)
+	err := rows.Scan(append(fields, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &o.Whole, &o.Length, &o.End)...)
 	events[e.Event] = &e
 	if err != nil || o.ID.IsZero() {
 		return err
@@ -171,6 +173,7 @@ func scanOfferedEvent(rows pgx.Rows, of *model.Offer, events map[id.Event]*model
 	}
 	into[e.Event] = append(into[e.Event], model.PricingOption{
 		ID: o.ID, Name: *o.Name, Price: *o.Price, Currency: *o.Currency, Credits: o.Credits, TaxRate: *o.TaxRate, WholeCourse: *o.Whole,
+		Length: *o.Length,
 	})
 	return nil
 }
@@ -196,7 +199,7 @@ func scanOfferedCodes(of *model.Offer) func(pgx.Rows) error {
 	})
 }
 
-const onlyDatesSQL = `select e.id, d.id, e.type = 'course' and exists (select from pricing_options o
+const onlyDatesSQL = `select e.id, d.id, e.of_appointments, e.type = 'course' and exists (select from pricing_options o
 			where o.company_id = $1 and o.event_id = e.id and o.ended_at is null and o.whole_course)
 		from unnest($2::uuid[]) n(id)
 		join events e on e.company_id = $1 and e.id = n.id and e.deleted_at is null
@@ -223,7 +226,7 @@ func (s *Store) readOnlyDates(ctx context.Context, company id.Company, events []
 		var event id.Event
 		var date id.EventDate
 		var e model.UndatedEvent
-		if err := rows.Scan(&event, &date, &e.IsCourse); err != nil {
+		if err := rows.Scan(&event, &date, &e.OfAppointments, &e.IsCourse); err != nil {
 			return err
 		}
 		e.Dates = append(found[event].Dates, date)

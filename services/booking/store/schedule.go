@@ -26,6 +26,7 @@ const (
 	listDatesSQL = `select ` + scheduledColumns + ` from event_dates d join events e on e.company_id = $1 and e.id = d.event_id and e.deleted_at is null
 		left join lateral (select o.price, o.currency from pricing_options o
 			where o.company_id = $1 and o.event_id = d.event_id and o.ended_at is null
+				and (o.length_minutes is null or o.length_minutes = d.duration_minutes)
 			order by o.whole_course, o.price, o.position, o.id limit 1) p on true
 		where d.company_id = $1`
 

@@ -17,6 +17,8 @@ const (
 	insertTimeOffSQL = `insert into time_off (company_id, id, resource_id, kind, starts_at, ends_at, reason, created_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8)`
 
+	countTimeOffToComeSQL = `select count(*) from time_off where company_id = $1 and resource_id = $2 and ends_at > $3`
+
 	deleteTimeOffSQL = `delete from time_off where company_id = $1 and id = $2`
 
 	timeOffSQL      = `select id, resource_id, kind = 'room', starts_at, ends_at, reason, created_at from time_off where company_id = $1`
@@ -31,8 +33,17 @@ const (
 	holidayKeySQL = `(date::timestamp at time zone 'UTC')`
 )
 
-// InsertTimeOff stores new time off of a locked staff member or room.
+// InsertTimeOff stores new time off of a locked staff member or room. It refuses one beyond the limit.
 func (s *Store) InsertTimeOff(ctx context.Context, tx *pg.Tx, company id.Company, t *model.TimeOff) error {
+	if t.EndsAt.After(t.CreatedAt) {
+		var n int
+		if err := tx.QueryRow(ctx, countTimeOffToComeSQL, company, t.Resource(), t.CreatedAt).Scan(&n); err != nil {
+			return err
+		}
+		if n >= model.MaxTimeOff {
+			return model.TooManyTimeOff()
+		}
+	}
 	kind := "staff"
 	if t.Staff.IsZero() {
 		kind = "room"
@@ -108,9 +119,16 @@ func scanTimeOff(into *[]model.TimeOff) func(pgx.Rows) error {
 	})
 }
 
-// InsertHoliday stores a new holiday.
+// InsertHoliday stores a new holiday. It refuses one beyond the limit.
 func (s *Store) InsertHoliday(ctx context.Context, tx *pg.Tx, company id.Company, h *model.Holiday) error {
-	_, err := tx.Exec(ctx, insertHolidaySQL, company, h.ID, h.Date, h.Name, h.Location, h.CreatedAt)
+	n, err := adding(ctx, tx, company, "holidays", countHolidaysSQL)
+	if err != nil {
+		return err
+	}
+	if n >= model.MaxHolidays {
+		return model.TooManyHolidays()
+	}
+	_, err = tx.Exec(ctx, insertHolidaySQL, company, h.ID, h.Date, h.Name, h.Location, h.CreatedAt)
 	return err
 }
 

@@ -32,7 +32,7 @@ const (
 	NoSlotsReason_NO_SLOTS_REASON_UNSPECIFIED NoSlotsReason = 0
 	// Nobody active offers the type.
 	NoSlotsReason_NO_SLOTS_REASON_NO_STAFF NoSlotsReason = 1
-	// The day has passed.
+	// The day has passed, or nobody works any more on it.
 	NoSlotsReason_NO_SLOTS_REASON_PAST NoSlotsReason = 2
 	// The day is beyond the horizon.
 	NoSlotsReason_NO_SLOTS_REASON_BEYOND_HORIZON NoSlotsReason = 3

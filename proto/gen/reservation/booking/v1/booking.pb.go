@@ -989,10 +989,12 @@ func (x *PassPayment) GetCustomerPassId() string {
 type TransactionLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// date_ identifier. If empty, the event in event_id must have exactly one date that takes place, or
-	// the pricing option must be for the whole course.
+	// the pricing option must be for the whole course. The event of an appointment type is refused with
+	// APPOINTMENT_EVENT: use BookAppointment.
 	EventDateId string `protobuf:"bytes,1,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
-	// po- identifier of an option of the same event. If empty, the event must have exactly one. An
-	// option for the whole course makes one booking for each date of the event that has not started.
+	// po- identifier of an option of the same event. If empty, the event must have exactly one. For the
+	// date of an appointment, only the options of its length count (rule `length`). An option for the
+	// whole course makes one booking for each date of the event that has not started.
 	PricingOptionId string `protobuf:"bytes,2,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
 	// 1 to 1000; 0 means 1.
 	Spaces int32 `protobuf:"varint,3,opt,name=spaces,proto3" json:"spaces,omitempty"`

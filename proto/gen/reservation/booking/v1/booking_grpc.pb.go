@@ -101,7 +101,8 @@ type BookingServiceClient interface {
 	// are described rather than identified are looked up by their reference and start, and created if
 	// they do not exist. The service stores each batch you send in one commit and responds with one
 	// result per transaction. It publishes no domain events for imported history, because what is
-	// imported happened elsewhere.
+	// imported happened elsewhere. The date of an appointment is refused (rule `appointment`): use
+	// ImportAppointments.
 	ImportTransactions(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportTransactionsRequest, ImportTransactionsResponse], error)
 }
 
@@ -328,7 +329,8 @@ type BookingServiceServer interface {
 	// are described rather than identified are looked up by their reference and start, and created if
 	// they do not exist. The service stores each batch you send in one commit and responds with one
 	// result per transaction. It publishes no domain events for imported history, because what is
-	// imported happened elsewhere.
+	// imported happened elsewhere. The date of an appointment is refused (rule `appointment`): use
+	// ImportAppointments.
 	ImportTransactions(grpc.BidiStreamingServer[ImportTransactionsRequest, ImportTransactionsResponse]) error
 	mustEmbedUnimplementedBookingServiceServer()
 }

@@ -41,7 +41,8 @@ type CalendarServiceClient interface {
 	// RevokeCalendar ends an address. A repeated call returns NOT_FOUND.
 	RevokeCalendar(ctx context.Context, in *RevokeCalendarRequest, opts ...grpc.CallOption) (*RevokeCalendarResponse, error)
 	// ReadCalendar returns what a calendar shows: the dates from 30 days ago to one year ahead, the cancelled
-	// ones included. Of more than 5000, it leaves out past ones first, and then the latest ones to come. The secret identifies the caller. An unknown or
+	// ones included. Of more than 5000, it leaves out past ones first, and then the latest ones to come.
+	// The secret identifies the caller. An unknown or
 	// revoked secret, and one whose staff member is not active or whose customer was deleted, is NOT_FOUND.
 	ReadCalendar(ctx context.Context, in *ReadCalendarRequest, opts ...grpc.CallOption) (*ReadCalendarResponse, error)
 }
@@ -119,7 +120,8 @@ type CalendarServiceServer interface {
 	// RevokeCalendar ends an address. A repeated call returns NOT_FOUND.
 	RevokeCalendar(context.Context, *RevokeCalendarRequest) (*RevokeCalendarResponse, error)
 	// ReadCalendar returns what a calendar shows: the dates from 30 days ago to one year ahead, the cancelled
-	// ones included. Of more than 5000, it leaves out past ones first, and then the latest ones to come. The secret identifies the caller. An unknown or
+	// ones included. Of more than 5000, it leaves out past ones first, and then the latest ones to come.
+	// The secret identifies the caller. An unknown or
 	// revoked secret, and one whose staff member is not active or whose customer was deleted, is NOT_FOUND.
 	ReadCalendar(context.Context, *ReadCalendarRequest) (*ReadCalendarResponse, error)
 	mustEmbedUnimplementedCalendarServiceServer()

@@ -58,13 +58,16 @@ type StaffServiceClient interface {
 	SetWorkingHours(ctx context.Context, in *SetWorkingHoursRequest, opts ...grpc.CallOption) (*SetWorkingHoursResponse, error)
 	// CreateTimeOff takes a person or a room off the calendar for a time. If the person or room has
 	// appointments or classes at that time, the call is refused unless keep_bookings is set.
-	// Refusals: STAFF_BUSY, ROOM_BUSY.
+	// A person or room can have 1000 times off that end in the future.
+	// Refusals: STAFF_BUSY, ROOM_BUSY, TOO_MANY_TIME_OFF.
 	CreateTimeOff(ctx context.Context, in *CreateTimeOffRequest, opts ...grpc.CallOption) (*CreateTimeOffResponse, error)
 	// ListTimeOff returns a page of the time off, in the order of its start.
 	ListTimeOff(ctx context.Context, in *ListTimeOffRequest, opts ...grpc.CallOption) (*ListTimeOffResponse, error)
 	// DeleteTimeOff puts the person or room back on the calendar. A repeated call returns NOT_FOUND.
 	DeleteTimeOff(ctx context.Context, in *DeleteTimeOffRequest, opts ...grpc.CallOption) (*DeleteTimeOffResponse, error)
 	// CreateHoliday closes a location, or all locations, for a calendar day. Existing appointments stay.
+	// A company can have 1000 holidays, and one for each day and location.
+	// Refusals: HOLIDAY_EXISTS, TOO_MANY_HOLIDAYS.
 	CreateHoliday(ctx context.Context, in *CreateHolidayRequest, opts ...grpc.CallOption) (*CreateHolidayResponse, error)
 	// ListHolidays returns a page of the holidays, in the order of their day.
 	ListHolidays(ctx context.Context, in *ListHolidaysRequest, opts ...grpc.CallOption) (*ListHolidaysResponse, error)
@@ -234,13 +237,16 @@ type StaffServiceServer interface {
 	SetWorkingHours(context.Context, *SetWorkingHoursRequest) (*SetWorkingHoursResponse, error)
 	// CreateTimeOff takes a person or a room off the calendar for a time. If the person or room has
 	// appointments or classes at that time, the call is refused unless keep_bookings is set.
-	// Refusals: STAFF_BUSY, ROOM_BUSY.
+	// A person or room can have 1000 times off that end in the future.
+	// Refusals: STAFF_BUSY, ROOM_BUSY, TOO_MANY_TIME_OFF.
 	CreateTimeOff(context.Context, *CreateTimeOffRequest) (*CreateTimeOffResponse, error)
 	// ListTimeOff returns a page of the time off, in the order of its start.
 	ListTimeOff(context.Context, *ListTimeOffRequest) (*ListTimeOffResponse, error)
 	// DeleteTimeOff puts the person or room back on the calendar. A repeated call returns NOT_FOUND.
 	DeleteTimeOff(context.Context, *DeleteTimeOffRequest) (*DeleteTimeOffResponse, error)
 	// CreateHoliday closes a location, or all locations, for a calendar day. Existing appointments stay.
+	// A company can have 1000 holidays, and one for each day and location.
+	// Refusals: HOLIDAY_EXISTS, TOO_MANY_HOLIDAYS.
 	CreateHoliday(context.Context, *CreateHolidayRequest) (*CreateHolidayResponse, error)
 	// ListHolidays returns a page of the holidays, in the order of their day.
 	ListHolidays(context.Context, *ListHolidaysRequest) (*ListHolidaysResponse, error)
