@@ -123,6 +123,30 @@ func TestBookAppointment(t *testing.T) {
 			t.Errorf("%v", req)
 		}
 	})
+	t.Run("offers only the types of the chosen person", func(t *testing.T) {
+		w, s := newSalon(t)
+		on(w.backend, "ListAppointmentTypes", func(*bookingv1.ListAppointmentTypesRequest) (*bookingv1.ListAppointmentTypesResponse, error) {
+			other := proto.CloneOf(s.massage)
+			other.Id, other.Title, other.StaffIds = "apt_2", "Consultation", []string{"staff_1"}
+			third := proto.CloneOf(other)
+			third.Id, third.Title = "apt_3", "Haircut"
+			return &bookingv1.ListAppointmentTypesResponse{AppointmentTypes: []*bookingv1.AppointmentType{s.massage, other, third}, Total: 3}, nil
+		})
+		w.get("/appointments/book?staff=staff_1").must(t, "Massage", "Consultation", "Haircut")
+		if a := w.get("/appointments/book?staff=staff_2"); strings.Contains(a.body, "Consultation") {
+			t.Error(describe(a)) // Sam gives only Massage, which is therefore chosen
+		}
+		before := len(w.backend.called("FindSlots"))
+		slot := "start=" + url.QueryEscape(start) + "&day=" + s.day()
+		w.get("/appointments/book?type=apt_2&staff=staff_2&"+slot).must(t, "Sam does not give Consultation. Choose another staff member, or another appointment type.",
+			"Consultation with anyone", "staff=staff_2&amp;start="+url.QueryEscape(start)+"&amp;type=apt_1")
+		w.get("/appointments/book?staff=staff_9").must(t, "This staff member does not give any appointments.", "Anyone")
+		a := w.post("/appointments/book", "type", "apt_2", "length", "60", "day", s.day(), "start", start, "staff", "staff_2", "customer", "cust_1", "method", "card")
+		a.must(t, "Sam does not give Consultation.")
+		if a.StatusCode != http.StatusUnprocessableEntity || len(w.backend.called("BookAppointment")) != 0 || len(w.backend.called("FindSlots")) != before {
+			t.Error(describe(a))
+		}
+	})
 	t.Run("says that a chosen time is not free", func(t *testing.T) {
 		w.get("/appointments/book?type=apt_1&day="+s.day()+"&start="+url.QueryEscape(s.at.UTC().Format(time.RFC3339))).must(t, "10:00–10:30 is not free", "13:00")
 	})
