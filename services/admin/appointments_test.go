@@ -216,7 +216,8 @@ func TestAppointmentPage(t *testing.T) {
 			"/bookings/booking_1", "/appointments/appt_1/move", "/appointments/appt_1/cancel", "Check in")
 	})
 	t.Run("cancels it with a preview, and returns to it", func(t *testing.T) {
-		w.get("/appointments/appt_1/cancel").must(t, "Cancel this booking", "Ann Smith, Massage")
+		w.get("/appointments/appt_1/cancel").must(t, "Cancel this booking", "Ann Smith, Massage",
+			"The time becomes free. If a customer waits for it, that customer gets it first.")
 		a := w.post("/appointments/appt_1/cancel", "reason", "Ill")
 		if a.to() != "/appointments/appt_1" {
 			t.Fatal(describe(a))
@@ -231,12 +232,19 @@ func TestAppointmentPage(t *testing.T) {
 		}
 	})
 	t.Run("waives the policy", func(t *testing.T) {
-		w.get("/appointments/appt_1/waive").must(t, "waive the policy")
+		w.get("/appointments/appt_1/waive").must(t, "waive the policy", "The time becomes free.")
 		w.post("/appointments/appt_1/waive")
 		if req := last[*bookingv1.CancelBookingRequest](w, "CancelBooking"); !req.GetWaivePolicy() {
 			t.Errorf("%v", req)
 		}
 		if a := w.get("/appointments/appt_1/dance"); a.StatusCode != http.StatusNotFound {
+			t.Error(describe(a))
+		}
+	})
+	t.Run("says that an appointment without a price is free", func(t *testing.T) {
+		w, s := newSalon(t)
+		s.appointment.Booking.Payment = &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Method: bookingv1.PaymentMethod_PAYMENT_METHOD_CASH}}
+		if a := w.get("/appointments/appt_1"); strings.Contains(a.body, "£0.00") || !strings.Contains(a.body, "free") {
 			t.Error(describe(a))
 		}
 	})

@@ -21,15 +21,15 @@ func bookPath(q url.Values) string { return "/appointments/book?" + q.Encode() }
 // bookSlotPage books an appointment for a caller. Its address has what is chosen so far: the type, the
 // length, the person, the slot and the customer.
 type bookSlotPage struct {
-	Types  []slotType // those of the chosen person
-	Type   *slotType  // nil until one is chosen
-	Form   *form
+	Types []slotType // those of the chosen person
+	Type  *slotType  // nil until one is chosen
+	Form  *form
 	// NotGiven says that the chosen person does not give the chosen type; nil if the choices fit.
 	NotGiven *message
 	// Refused is the title of that type; "" if none is chosen.
 	Refused string
-	Zone   string
-	People []option
+	Zone    string
+	People  []option
 	// Lengths are the choices of the type.
 	Lengths []option
 	Slots   slotDays
