@@ -45,7 +45,7 @@ func (b *body) eventTypes(names *edgev1.IdentifierList) []webhookv1.EventType {
 func (b *body) eventType(field, name string) webhookv1.EventType {
 	t := webhookevent.Type(name)
 	if t == webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
-		b.Add(field, "enum", fault.OneOf(webhookevent.Names()))
+		b.Add(field, "enum", fault.OneOf(webhookevent.NamesNear(name)))
 	}
 	return t
 }
@@ -57,7 +57,7 @@ func queryEvent(q *edge.Query, name *string) webhookv1.EventType {
 	}
 	t := webhookevent.Type(*name)
 	if t == webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
-		q.Fail(fault.InvalidParameter("event", "enum", fault.OneOf(webhookevent.Names())))
+		q.Fail(fault.InvalidParameter("event", "enum", fault.OneOf(webhookevent.NamesNear(*name))))
 	}
 	return t
 }

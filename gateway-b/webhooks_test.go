@@ -170,6 +170,17 @@ func TestInvalidWebhookOperations(t *testing.T) {
 			}
 		})
 	}
+	t.Run("names the events of the same resource first", func(t *testing.T) {
+		for _, req := range []request{
+			{Method: "POST", Path: "/webhook-endpoints", Body: `{"url":"https://x.example","events":["appointment.created"]}`, Token: g.token()},
+			{Method: "GET", Path: "/webhook-deliveries?event=appointment.created", Token: g.token()},
+		} {
+			g.services.prepare(nil, webhookAnswers()...)
+			if a := g.do(req); !strings.Contains(a.Body, "must be appointment.") {
+				t.Errorf("%s %s: got %s", req.Method, req.Path, a.Body)
+			}
+		}
+	})
 	t.Run("names the service's fields as the interface does", func(t *testing.T) {
 		for service, public := range map[string]string{"basis_points": "percent", "valid_until": "endsAt", "max_uses": "maxUses", "event_ids[0]": "eventIds[0]"} {
 			g.services.prepare(fault.InvalidFields(fault.Field{Field: service, Rule: "x", Message: "is wrong"}))

@@ -4,6 +4,7 @@ package webhookevent
 
 import (
 	"slices"
+	"strings"
 
 	"reservation.dev/platform/subjects"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
@@ -313,6 +314,21 @@ func appointments() []Event {
 
 // Names returns the names of all events.
 func Names() []string { return names(All()) }
+
+// NamesNear returns the names of all events for a message about an unknown one: first those of the same
+// resource, which is the part of a name before the dot.
+func NamesNear(unknown string) []string {
+	resource, _, _ := strings.Cut(unknown, ".")
+	near := func(name string) int {
+		if strings.HasPrefix(name, resource+".") {
+			return 0
+		}
+		return 1
+	}
+	all := Names()
+	slices.SortStableFunc(all, func(a, b string) int { return near(a) - near(b) })
+	return all
+}
 
 // DefaultNames returns the names of the events that endpoints receive if they select none.
 func DefaultNames() []string { return names(defaults()) }

@@ -72,3 +72,19 @@ func TestEveryTypeIsListedOnce(t *testing.T) {
 		t.Errorf("%d events, %d types", len(webhookevent.All()), len(webhookv1.EventType_name)-1)
 	}
 }
+
+func TestNamesNearAnUnknownOneBeginWithThoseOfItsResource(t *testing.T) {
+	t.Parallel()
+	near := webhookevent.NamesNear("appointment.created")
+	other := slices.IndexFunc(near, func(name string) bool { return !strings.HasPrefix(name, "appointment.") })
+	if other < 1 || slices.ContainsFunc(near[other:], func(name string) bool { return strings.HasPrefix(name, "appointment.") }) {
+		t.Errorf("got %q", near)
+	}
+	if rest := webhookevent.NamesNear("x"); !slices.Equal(rest, webhookevent.Names()) {
+		t.Errorf("got %q", rest)
+	}
+	slices.Sort(near)
+	if all := webhookevent.Names(); !slices.Equal(near, slices.Sorted(slices.Values(all))) {
+		t.Errorf("got %q, want %q", near, all)
+	}
+}

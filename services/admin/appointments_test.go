@@ -123,6 +123,30 @@ func TestBookAppointment(t *testing.T) {
 			t.Errorf("%v", req)
 		}
 	})
+	t.Run("offers only the types of the chosen person", func(t *testing.T) {
+		w, s := newSalon(t)
+		on(w.backend, "ListAppointmentTypes", func(*bookingv1.ListAppointmentTypesRequest) (*bookingv1.ListAppointmentTypesResponse, error) {
+			other := proto.CloneOf(s.massage)
+			other.Id, other.Title, other.StaffIds = "apt_2", "Consultation", []string{"staff_1"}
+			third := proto.CloneOf(other)
+			third.Id, third.Title = "apt_3", "Haircut"
+			return &bookingv1.ListAppointmentTypesResponse{AppointmentTypes: []*bookingv1.AppointmentType{s.massage, other, third}, Total: 3}, nil
+		})
+		w.get("/appointments/book?staff=staff_1").must(t, "Massage", "Consultation", "Haircut")
+		if a := w.get("/appointments/book?staff=staff_2"); strings.Contains(a.body, "Consultation") {
+			t.Error(describe(a)) // Sam gives only Massage, which is therefore chosen
+		}
+		before := len(w.backend.called("FindSlots"))
+		slot := "start=" + url.QueryEscape(start) + "&day=" + s.day()
+		w.get("/appointments/book?type=apt_2&staff=staff_2&"+slot).must(t, "Sam does not give Consultation. Choose another staff member, or another appointment type.",
+			"Consultation with anyone", "staff=staff_2&amp;start="+url.QueryEscape(start)+"&amp;type=apt_1")
+		w.get("/appointments/book?staff=staff_9").must(t, "This staff member does not give any appointments.", "Anyone")
+		a := w.post("/appointments/book", "type", "apt_2", "length", "60", "day", s.day(), "start", start, "staff", "staff_2", "customer", "cust_1", "method", "card")
+		a.must(t, "Sam does not give Consultation.")
+		if a.StatusCode != http.StatusUnprocessableEntity || len(w.backend.called("BookAppointment")) != 0 || len(w.backend.called("FindSlots")) != before {
+			t.Error(describe(a))
+		}
+	})
 	t.Run("says that a chosen time is not free", func(t *testing.T) {
 		w.get("/appointments/book?type=apt_1&day="+s.day()+"&start="+url.QueryEscape(s.at.UTC().Format(time.RFC3339))).must(t, "10:00–10:30 is not free", "13:00")
 	})
@@ -192,7 +216,8 @@ func TestAppointmentPage(t *testing.T) {
 			"/bookings/booking_1", "/appointments/appt_1/move", "/appointments/appt_1/cancel", "Check in")
 	})
 	t.Run("cancels it with a preview, and returns to it", func(t *testing.T) {
-		w.get("/appointments/appt_1/cancel").must(t, "Cancel this booking", "Ann Smith, Massage")
+		w.get("/appointments/appt_1/cancel").must(t, "Cancel this booking", "Ann Smith, Massage",
+			"The time becomes free. If a customer waits for it, that customer gets it first.")
 		a := w.post("/appointments/appt_1/cancel", "reason", "Ill")
 		if a.to() != "/appointments/appt_1" {
 			t.Fatal(describe(a))
@@ -207,12 +232,19 @@ func TestAppointmentPage(t *testing.T) {
 		}
 	})
 	t.Run("waives the policy", func(t *testing.T) {
-		w.get("/appointments/appt_1/waive").must(t, "waive the policy")
+		w.get("/appointments/appt_1/waive").must(t, "waive the policy", "The time becomes free.")
 		w.post("/appointments/appt_1/waive")
 		if req := last[*bookingv1.CancelBookingRequest](w, "CancelBooking"); !req.GetWaivePolicy() {
 			t.Errorf("%v", req)
 		}
 		if a := w.get("/appointments/appt_1/dance"); a.StatusCode != http.StatusNotFound {
+			t.Error(describe(a))
+		}
+	})
+	t.Run("says that an appointment without a price is free", func(t *testing.T) {
+		w, s := newSalon(t)
+		s.appointment.Booking.Payment = &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Method: bookingv1.PaymentMethod_PAYMENT_METHOD_CASH}}
+		if a := w.get("/appointments/appt_1"); strings.Contains(a.body, "£0.00") || !strings.Contains(a.body, "free") {
 			t.Error(describe(a))
 		}
 	})

@@ -50,12 +50,9 @@ func (t slotType) offering(people []staffView) []staffView {
 	return slices.DeleteFunc(active(people), func(s staffView) bool { return !slices.Contains(t.GetStaffIds(), s.GetId()) })
 }
 
-// person returns the identifier of a person who offers the type; "" for any other.
-func (t slotType) person(id string) string {
-	if slices.Contains(t.GetStaffIds(), id) {
-		return id
-	}
-	return ""
+// givenBy reports whether a person gives appointments of the type now.
+func (t slotType) givenBy(id string, people []staffView) bool {
+	return slices.ContainsFunc(t.offering(people), func(s staffView) bool { return s.GetId() == id })
 }
 
 // length returns the length that an address has; the shortest one if the type does not have it.

@@ -290,7 +290,7 @@ func (r *request) confirmCancellation(p bookingPage, section, title, back string
 	}
 	if r.path("action") == "waive" {
 		c.Title, c.Button = r.text("desk.booking.waive_title"), r.text("desk.booking.waive_button")
-		c.Effects = []string{r.text("desk.outcome.freed", "count", b.GetSpaces()), r.text("desk.booking.waive_effect")}
+		c.Effects = []string{r.text(freedText(b)), r.text("desk.booking.waive_effect")}
 	}
 	return r.confirm(c, section, fullName(p.Registration.Guest())+", "+title+", "+r.session.Clock.Time(b.GetStartsAt()), back)
 }

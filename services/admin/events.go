@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -57,11 +58,19 @@ func optionPrice(o *bookingv1.PricingOption) *message {
 
 // priceOrCredits says what a number of spaces costs at a pricing option.
 func priceOrCredits(o *bookingv1.PricingOption, spaces int32) *message {
-	price := priceText(o.GetPrice()*int64(spaces), o.GetCurrency())
+	price := priceOrFree(o.GetPrice()*int64(spaces), o.GetCurrency())
 	if o.Credits == nil {
-		return literal(price)
+		return price
 	}
 	return msg("desk.price.or_credits", "price", price, "credits", creditsText(o.GetCredits()*spaces))
+}
+
+// priceOrFree prints a price: "£12.50", or "free" if it is zero.
+func priceOrFree(minor int64, currency string) *message {
+	if minor == 0 {
+		return msg("desk.price.free")
+	}
+	return literal(priceText(minor, currency))
 }
 
 // eventsPage is the list of events.
@@ -147,7 +156,7 @@ type eventFormPage struct {
 func (eventFormPage) head() (*message, string) { return msg("desk.event.add"), "events" }
 
 func (r *request) eventForm(f *form) eventFormPage {
-	return eventFormPage{Form: f, Kinds: r.kindOptions(), When: r.scheduleIn(r.session.Clock.Zone)}
+	return eventFormPage{Form: f, Kinds: r.newKindOptions(), When: r.scheduleIn(r.session.Clock.Zone)}
 }
 
 func (r *request) newEvent() error {
@@ -207,6 +216,11 @@ func datesText(n int) *message { return msg("desk.count.dates", "count", n) }
 // kindOptions are the choices of an event's type.
 func (r *request) kindOptions() []option {
 	return optionsOf(enum.Names[bookingv1.EventType](), func(kind string) string { return r.text(kindName(kind)) })
+}
+
+// newKindOptions are the choices of the type of a new event. Appointments have appointment types instead.
+func (r *request) newKindOptions() []option {
+	return slices.DeleteFunc(r.kindOptions(), func(o option) bool { return o.Value == appointmentKind })
 }
 
 // kindOf returns the event type with a name; EVENT_TYPE_UNSPECIFIED if there is none.

@@ -45,11 +45,14 @@ func paid(b *bookingv1.Booking) *message {
 		return creditsText(p.GetCreditsUsed())
 	}
 	card := b.GetCard()
-	price := literal(priceText(card.GetGross(), card.GetCurrency()))
+	price := priceOrFree(card.GetGross(), card.GetCurrency())
 	if code := card.GetDiscountCode(); code != "" {
 		price = msg("desk.price.with_discount", "price", price, "code", code)
 	}
-	return byMethod(price, strings.ToUpper(enum.Name(card.GetMethod())))
+	if method := strings.ToUpper(enum.Name(card.GetMethod())); card.GetGross() != 0 || method == money.MethodFree {
+		return byMethod(price, method)
+	}
+	return price
 }
 
 // byMethod adds to a price how it was paid, unless it was by card. Method is as in package money; ""

@@ -22,7 +22,7 @@ const maxPolicyHours = 8760
 
 // outcomeText says what a cancellation does under the event's policy.
 func (r *request) outcomeText(b *bookingv1.Booking, o *bookingv1.CancellationOutcome) []string {
-	texts := []string{r.text("desk.outcome.freed", "count", b.GetSpaces())}
+	texts := []string{r.text(freedText(b))}
 	switch {
 	case o.GetLate():
 		texts = append(texts, r.text("desk.outcome.late", "time", r.session.Clock.Time(o.GetFreeUntil())))
@@ -34,6 +34,14 @@ func (r *request) outcomeText(b *bookingv1.Booking, o *bookingv1.CancellationOut
 		texts = append(texts, r.text("desk.outcome.nothing_paid"))
 	}
 	return texts
+}
+
+// freedText says who gets what a cancellation frees.
+func freedText(b *bookingv1.Booking) *message {
+	if b.GetEventType() == bookingv1.EventType_EVENT_TYPE_APPOINTMENT {
+		return msg("appointments.appointment.freed")
+	}
+	return msg("desk.outcome.freed", "count", b.GetSpaces())
 }
 
 // withPolicyFields adds the policy's fields to a form's names of an event's fields.

@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,11 +21,15 @@ func bookPath(q url.Values) string { return "/appointments/book?" + q.Encode() }
 // bookSlotPage books an appointment for a caller. Its address has what is chosen so far: the type, the
 // length, the person, the slot and the customer.
 type bookSlotPage struct {
-	Types  []slotType
-	Type   *slotType // nil until one is chosen
-	Form   *form
-	Zone   string
-	People []option
+	Types []slotType // those of the chosen person
+	Type  *slotType  // nil until one is chosen
+	Form  *form
+	// NotGiven says that the chosen person does not give the chosen type; nil if the choices fit.
+	NotGiven *message
+	// Refused is the title of that type; "" if none is chosen.
+	Refused string
+	Zone    string
+	People  []option
 	// Lengths are the choices of the type.
 	Lengths []option
 	Slots   slotDays
@@ -84,31 +89,56 @@ func (r *request) bookSlotPage(get func(name string) string) (bookSlotPage, erro
 	if err != nil {
 		return page, err
 	}
-	for _, t := range types.GetAppointmentTypes() {
-		page.Types = append(page.Types, slotType{t})
+	people, err := r.people()
+	if err != nil {
+		return page, err
 	}
-	for i, t := range page.Types {
-		if t.GetId() == get("type") || len(page.Types) == 1 {
-			page.Type = &page.Types[i]
-			page.Form.values.Set("type", t.GetId())
-			page.Hidden["type"] = t.GetId()
-		}
-	}
+	page.chooseType(views(types.GetAppointmentTypes(), func(t *bookingv1.AppointmentType) slotType { return slotType{t} }), people, get)
 	if page.Type == nil {
 		return page, nil
 	}
-	if err := r.slotsOf(&page, get); err != nil || page.start == nil {
+	if err := r.slotsOf(&page, people, get); err != nil || page.start == nil {
 		return page, err
 	}
 	return page, r.payerOf(&page, get)
 }
 
-// slotsOf reads the free slots, and selects the one of the address.
-func (r *request) slotsOf(page *bookSlotPage, get func(name string) string) error {
-	people, err := r.people()
-	if err != nil {
-		return err
+// chooseType selects the type of the address, or the only one. If the address has a person, only the types of
+// that person can be chosen.
+func (p *bookSlotPage) chooseType(types []slotType, people []staffView, get func(name string) string) {
+	staff, chosen := get("staff"), get("type")
+	p.Types = slices.DeleteFunc(slices.Clone(types), func(t slotType) bool { return staff != "" && !t.givenBy(staff, people) })
+	for i, t := range p.Types {
+		if t.GetId() == chosen || chosen == "" && len(p.Types) == 1 {
+			p.Type = &p.Types[i]
+			p.Form.values.Set("type", t.GetId())
+			p.Hidden["type"] = t.GetId()
+			return
+		}
 	}
+	at := slices.IndexFunc(types, func(t slotType) bool { return t.GetId() == chosen })
+	switch {
+	case staff == "" || at < 0 && len(p.Types) > 0 || len(types) == 0:
+	case at < 0:
+		p.NotGiven = msg("appointments.book.gives_nothing", "name", nameOf(staff, people))
+	default:
+		p.Refused = types[at].GetTitle()
+		p.NotGiven = msg("appointments.book.not_given", "name", nameOf(staff, people), "title", p.Refused)
+	}
+}
+
+// nameOf returns the name of a person; if there is no such person, a text that says so.
+func nameOf(id string, people []staffView) *message {
+	for _, s := range people {
+		if s.GetId() == id {
+			return literal(s.GetName())
+		}
+	}
+	return msg("appointments.book.nobody")
+}
+
+// slotsOf reads the free slots, and selects the one of the address.
+func (r *request) slotsOf(page *bookSlotPage, people []staffView, get func(name string) string) (err error) {
 	page.People = staffOptions(page.Type.offering(people), r.text("appointments.book.anyone"))
 	page.Lengths = r.lengthOptions(page.Type.GetLengths())
 	if page.day, err = dayOf(get("day"), r.session.Clock.Zone); err != nil || page.day.Before(r.midnight(r.now(), 0)) {
@@ -118,7 +148,7 @@ func (r *request) slotsOf(page *bookSlotPage, get func(name string) string) erro
 	page.length = page.Type.length(get("length"))
 	page.Form.values.Set("length", strconv.Itoa(int(page.length)))
 	page.Slots, err = r.findSlots(&bookingv1.FindSlotsRequest{
-		AppointmentTypeId: page.Type.GetId(), LengthMinutes: page.length, StaffId: page.Type.person(get("staff")),
+		AppointmentTypeId: page.Type.GetId(), LengthMinutes: page.length, StaffId: get("staff"),
 	}, page.day, people)
 	if err != nil {
 		return err
@@ -217,6 +247,10 @@ func (r *request) bookSlot() error {
 			f.values[name] = values
 		}
 	}
+	if page.NotGiven != nil {
+		f.add("staff", page.NotGiven)
+		return r.notAccepted("book-slot", page)
+	}
 	if page.Type == nil || page.start == nil {
 		f.add("start", msg("appointments.book.no_slot"))
 		return r.notAccepted("book-slot", page)
@@ -230,7 +264,7 @@ func (r *request) bookSlot() error {
 	pay := f.payment()
 	req := &bookingv1.BookAppointmentRequest{
 		Slot: &bookingv1.SlotRequest{
-			AppointmentTypeId: page.Type.GetId(), LengthMinutes: page.length, StaffId: page.Type.person(r.value("staff")),
+			AppointmentTypeId: page.Type.GetId(), LengthMinutes: page.length, StaffId: r.value("staff"),
 			StartsAt: timestamppb.New(*page.start), WaiveNotice: true,
 		},
 		PurchaserId: page.Customer.GetId(), PricingOptionId: f.text("option"),

@@ -34,6 +34,8 @@ type call struct {
 	print []string
 	// columns make the command a list. Each is a member of an item, or "title=path.to.member".
 	columns []string
+	// split returns the rows of a table for an item; if it is nil, each item is one row.
+	split func(row) []row
 	// none is printed instead of an empty table.
 	none string
 	// follow adds a flag by which the command waits for further items.

@@ -113,7 +113,7 @@ func (a *app) appointmentTypeCommand() *cobra.Command {
 }
 
 func (a *app) appointmentCommand() *cobra.Command {
-	return a.callGroup("appointment", "Manage and import appointments; registration cancels and refunds them", appointmentCalls(), a.appointmentImport())
+	return a.callGroup("appointment", "Manage and import appointments; registration refunds them", appointmentCalls(), a.appointmentImport())
 }
 
 // appointmentCalls are the commands for appointments. The commands of registration accept their identifiers.
@@ -121,7 +121,7 @@ func appointmentCalls() []call {
 	return []call{
 		{
 			use: "slots TYPE", short: "List the free slots of some days", method: bookingv1.AppointmentService_FindSlots_FullMethodName,
-			args: []string{"appointment_type_id"}, required: []string{"from", "to"}, columns: []string{"date", "slots", "reason"}, none: "no days",
+			args: []string{"appointment_type_id"}, required: []string{"from", "to"}, columns: []string{"date", "local_start", "staff=staff_ids", "reason"}, none: "no days", split: slotRows,
 			examples: []string{"apt_… --from 2026-03-29 --to 2026-04-04 --explain", "apt_… --from 2026-03-29 --to 2026-03-29 --staff-id staff_… --length-minutes 60"},
 		},
 		{
@@ -139,6 +139,10 @@ func appointmentCalls() []call {
 			args: []string{"id"}, print: []string{"appointment", "changed"}, examples: []string{"appt_… --local-start 2026-03-30T11:00:00", "appt_… --staff-id staff_…"},
 		},
 		{
+			use: "cancel APPOINTMENT", short: "Cancel an appointment, as registration cancel does", method: bookingv1.BookingService_CancelBooking_FullMethodName,
+			args: []string{"booking_id"}, print: []string{"registration", "changed", "outcome"}, examples: []string{"appt_…", `appt_… --waive-policy --reason "Ill"`},
+		},
+		{
 			use: "list", short: "List appointments, by start", method: bookingv1.AppointmentService_ListAppointments_FullMethodName,
 			columns: []string{"id", "starts_at=booking.starts_at", "minutes=booking.duration_minutes", "title", "staff=staff.name", "customer=customer.id", "status"},
 			none:    "no appointments", hidden: []string{"customer_must_exist"}, examples: []string{"--starts-from 2026-03-29 --starts-before 2026-03-30 --staff-id staff_…", "--customer-id cust_… --status booked"},
@@ -154,6 +158,19 @@ func appointmentCalls() []call {
 			examples: []string{"--starts-from 2026-03-29 --starts-before 2026-03-30 --resource-id staff_…,room_…"},
 		},
 	}
+}
+
+// slotRows returns a row for each slot of a day; the day itself if it has none.
+func slotRows(day row) []row {
+	slots, _ := day.at("slots").([]row)
+	if len(slots) == 0 {
+		return []row{day}
+	}
+	rows := make([]row, len(slots))
+	for i, slot := range slots {
+		rows[i] = append(row{{"date", day.at("date")}}, slot...)
+	}
+	return rows
 }
 
 func (a *app) calendarCommand() *cobra.Command {

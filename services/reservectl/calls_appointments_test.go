@@ -1,6 +1,10 @@
 package reservectl
 
 import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -89,6 +93,33 @@ func appointmentTests() []callTest {
 			Kind: bookingv1.CalendarKind_CALENDAR_KIND_STAFF, SubjectId: "staff_1",
 		}},
 		{"calendar revoke cal_1", bookingv1.CalendarService_RevokeCalendar_FullMethodName, &bookingv1.RevokeCalendarRequest{Id: "cal_1"}},
+		{"appointment cancel appt_1 --waive-policy", bookingv1.BookingService_CancelBooking_FullMethodName, &bookingv1.CancelBookingRequest{BookingId: "booking_1", WaivePolicy: true}},
 		{"registration cancel appt_1", bookingv1.BookingService_CancelBooking_FullMethodName, &bookingv1.CancelBookingRequest{BookingId: "booking_1"}},
+	}
+}
+
+// TestSlotTable checks that a table of slots has a row for each slot, and one for each day without slots.
+func TestSlotTable(t *testing.T) {
+	w := newRPCWorld(t)
+	w.answer = func(string, proto.Message) (proto.Message, error) {
+		return &bookingv1.FindSlotsResponse{Days: []*bookingv1.SlotDay{
+			{Date: "2026-03-29", Slots: []*bookingv1.Slot{
+				{LocalStart: "2026-03-29T09:00:00", StaffIds: []string{"staff_1", "staff_2"}}, {LocalStart: "2026-03-29T09:15:00", StaffIds: []string{"staff_2"}},
+			}},
+			{Date: "2026-03-30", Reason: bookingv1.NoSlotsReason_NO_SLOTS_REASON_HOLIDAY},
+		}}, nil
+	}
+	var rows []string
+	for line := range strings.Lines(ok(t, with("appointment slots apt_1 --from 2026-03-29 --to 2026-03-30 --explain -o table")...)) {
+		rows = append(rows, strings.Join(strings.Fields(line), " "))
+	}
+	want := []string{
+		"DATE LOCAL_START STAFF REASON", "2026-03-29 2026-03-29T09:00:00 staff_1,staff_2 –", "2026-03-29 2026-03-29T09:15:00 staff_2 –", "2026-03-30 – – holiday",
+	}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Error(diff)
+	}
+	if out := ok(t, with("appointment slots apt_1 --from 2026-03-29 --to 2026-03-30 -o json")...); strings.Count(out, `"date"`) != 2 {
+		t.Errorf("the JSON does not have one object for each day: %s", out)
 	}
 }

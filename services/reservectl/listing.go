@@ -166,21 +166,34 @@ type rowPrinter interface {
 func (l *listing) printer(table bool) rowPrinter {
 	switch {
 	case table:
-		return &tablePrinter{out: tabwriter.NewWriter(l.out, 0, 0, 2, ' ', 0), columns: l.request.call.columns}
+		return &tablePrinter{out: tabwriter.NewWriter(l.out, 0, 0, 2, ' ', 0), columns: l.request.call.columns, split: l.request.call.split}
 	case l.follow:
 		return linePrinter{l.out}
 	}
 	return &arrayPrinter{out: l.out}
 }
 
-// tablePrinter prints a table with a line for each item. Its columns are aligned page by page.
+// tablePrinter prints a table with a line for each item, or for each row that split returns for it. Its columns are aligned page by page.
 type tablePrinter struct {
 	out     *tabwriter.Writer
 	columns []string
+	split   func(row) []row
 	lines   int
 }
 
 func (p *tablePrinter) print(item row) error {
+	if p.split == nil {
+		return p.line(item)
+	}
+	for _, r := range p.split(item) {
+		if err := p.line(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *tablePrinter) line(item row) error {
 	titles, cells := make([]string, len(p.columns)), make([]string, len(p.columns))
 	for i, column := range p.columns {
 		title, path, renamed := strings.Cut(column, "=")

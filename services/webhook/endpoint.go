@@ -173,7 +173,7 @@ func (f *fields) events(names []string) []string {
 	known := webhookevent.Names()
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			f.Add("events", "enum", fault.OneOf(known))
+			f.Add("events", "enum", fault.OneOf(webhookevent.NamesNear(name)))
 			return nil
 		}
 	}
