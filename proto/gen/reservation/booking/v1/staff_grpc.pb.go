@@ -27,9 +27,11 @@ const (
 	StaffService_ListWorkingHours_FullMethodName  = "/reservation.booking.v1.StaffService/ListWorkingHours"
 	StaffService_SetWorkingHours_FullMethodName   = "/reservation.booking.v1.StaffService/SetWorkingHours"
 	StaffService_CreateTimeOff_FullMethodName     = "/reservation.booking.v1.StaffService/CreateTimeOff"
+	StaffService_GetTimeOff_FullMethodName        = "/reservation.booking.v1.StaffService/GetTimeOff"
 	StaffService_ListTimeOff_FullMethodName       = "/reservation.booking.v1.StaffService/ListTimeOff"
 	StaffService_DeleteTimeOff_FullMethodName     = "/reservation.booking.v1.StaffService/DeleteTimeOff"
 	StaffService_CreateHoliday_FullMethodName     = "/reservation.booking.v1.StaffService/CreateHoliday"
+	StaffService_GetHoliday_FullMethodName        = "/reservation.booking.v1.StaffService/GetHoliday"
 	StaffService_ListHolidays_FullMethodName      = "/reservation.booking.v1.StaffService/ListHolidays"
 	StaffService_DeleteHoliday_FullMethodName     = "/reservation.booking.v1.StaffService/DeleteHoliday"
 )
@@ -60,12 +62,16 @@ type StaffServiceClient interface {
 	// appointments or classes at that time, the call is refused unless keep_bookings is set.
 	// Refusals: STAFF_BUSY, ROOM_BUSY.
 	CreateTimeOff(ctx context.Context, in *CreateTimeOffRequest, opts ...grpc.CallOption) (*CreateTimeOffResponse, error)
+	// GetTimeOff returns one time off.
+	GetTimeOff(ctx context.Context, in *GetTimeOffRequest, opts ...grpc.CallOption) (*GetTimeOffResponse, error)
 	// ListTimeOff returns a page of the time off, in the order of its start.
 	ListTimeOff(ctx context.Context, in *ListTimeOffRequest, opts ...grpc.CallOption) (*ListTimeOffResponse, error)
 	// DeleteTimeOff puts the person or room back on the calendar. A repeated call returns NOT_FOUND.
 	DeleteTimeOff(ctx context.Context, in *DeleteTimeOffRequest, opts ...grpc.CallOption) (*DeleteTimeOffResponse, error)
 	// CreateHoliday closes a location, or all locations, for a calendar day. Existing appointments stay.
 	CreateHoliday(ctx context.Context, in *CreateHolidayRequest, opts ...grpc.CallOption) (*CreateHolidayResponse, error)
+	// GetHoliday returns one holiday.
+	GetHoliday(ctx context.Context, in *GetHolidayRequest, opts ...grpc.CallOption) (*GetHolidayResponse, error)
 	// ListHolidays returns a page of the holidays, in the order of their day.
 	ListHolidays(ctx context.Context, in *ListHolidaysRequest, opts ...grpc.CallOption) (*ListHolidaysResponse, error)
 	// DeleteHoliday removes a holiday. A repeated call returns NOT_FOUND.
@@ -160,6 +166,16 @@ func (c *staffServiceClient) CreateTimeOff(ctx context.Context, in *CreateTimeOf
 	return out, nil
 }
 
+func (c *staffServiceClient) GetTimeOff(ctx context.Context, in *GetTimeOffRequest, opts ...grpc.CallOption) (*GetTimeOffResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTimeOffResponse)
+	err := c.cc.Invoke(ctx, StaffService_GetTimeOff_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *staffServiceClient) ListTimeOff(ctx context.Context, in *ListTimeOffRequest, opts ...grpc.CallOption) (*ListTimeOffResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListTimeOffResponse)
@@ -184,6 +200,16 @@ func (c *staffServiceClient) CreateHoliday(ctx context.Context, in *CreateHolida
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CreateHolidayResponse)
 	err := c.cc.Invoke(ctx, StaffService_CreateHoliday_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *staffServiceClient) GetHoliday(ctx context.Context, in *GetHolidayRequest, opts ...grpc.CallOption) (*GetHolidayResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetHolidayResponse)
+	err := c.cc.Invoke(ctx, StaffService_GetHoliday_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -236,12 +262,16 @@ type StaffServiceServer interface {
 	// appointments or classes at that time, the call is refused unless keep_bookings is set.
 	// Refusals: STAFF_BUSY, ROOM_BUSY.
 	CreateTimeOff(context.Context, *CreateTimeOffRequest) (*CreateTimeOffResponse, error)
+	// GetTimeOff returns one time off.
+	GetTimeOff(context.Context, *GetTimeOffRequest) (*GetTimeOffResponse, error)
 	// ListTimeOff returns a page of the time off, in the order of its start.
 	ListTimeOff(context.Context, *ListTimeOffRequest) (*ListTimeOffResponse, error)
 	// DeleteTimeOff puts the person or room back on the calendar. A repeated call returns NOT_FOUND.
 	DeleteTimeOff(context.Context, *DeleteTimeOffRequest) (*DeleteTimeOffResponse, error)
 	// CreateHoliday closes a location, or all locations, for a calendar day. Existing appointments stay.
 	CreateHoliday(context.Context, *CreateHolidayRequest) (*CreateHolidayResponse, error)
+	// GetHoliday returns one holiday.
+	GetHoliday(context.Context, *GetHolidayRequest) (*GetHolidayResponse, error)
 	// ListHolidays returns a page of the holidays, in the order of their day.
 	ListHolidays(context.Context, *ListHolidaysRequest) (*ListHolidaysResponse, error)
 	// DeleteHoliday removes a holiday. A repeated call returns NOT_FOUND.
@@ -280,6 +310,9 @@ func (UnimplementedStaffServiceServer) SetWorkingHours(context.Context, *SetWork
 func (UnimplementedStaffServiceServer) CreateTimeOff(context.Context, *CreateTimeOffRequest) (*CreateTimeOffResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateTimeOff not implemented")
 }
+func (UnimplementedStaffServiceServer) GetTimeOff(context.Context, *GetTimeOffRequest) (*GetTimeOffResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTimeOff not implemented")
+}
 func (UnimplementedStaffServiceServer) ListTimeOff(context.Context, *ListTimeOffRequest) (*ListTimeOffResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTimeOff not implemented")
 }
@@ -288,6 +321,9 @@ func (UnimplementedStaffServiceServer) DeleteTimeOff(context.Context, *DeleteTim
 }
 func (UnimplementedStaffServiceServer) CreateHoliday(context.Context, *CreateHolidayRequest) (*CreateHolidayResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateHoliday not implemented")
+}
+func (UnimplementedStaffServiceServer) GetHoliday(context.Context, *GetHolidayRequest) (*GetHolidayResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetHoliday not implemented")
 }
 func (UnimplementedStaffServiceServer) ListHolidays(context.Context, *ListHolidaysRequest) (*ListHolidaysResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListHolidays not implemented")
@@ -460,6 +496,24 @@ func _StaffService_CreateTimeOff_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _StaffService_GetTimeOff_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTimeOffRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StaffServiceServer).GetTimeOff(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StaffService_GetTimeOff_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StaffServiceServer).GetTimeOff(ctx, req.(*GetTimeOffRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _StaffService_ListTimeOff_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListTimeOffRequest)
 	if err := dec(in); err != nil {
@@ -510,6 +564,24 @@ func _StaffService_CreateHoliday_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(StaffServiceServer).CreateHoliday(ctx, req.(*CreateHolidayRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _StaffService_GetHoliday_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetHolidayRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StaffServiceServer).GetHoliday(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StaffService_GetHoliday_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StaffServiceServer).GetHoliday(ctx, req.(*GetHolidayRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -590,6 +662,10 @@ var StaffService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _StaffService_CreateTimeOff_Handler,
 		},
 		{
+			MethodName: "GetTimeOff",
+			Handler:    _StaffService_GetTimeOff_Handler,
+		},
+		{
 			MethodName: "ListTimeOff",
 			Handler:    _StaffService_ListTimeOff_Handler,
 		},
@@ -600,6 +676,10 @@ var StaffService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CreateHoliday",
 			Handler:    _StaffService_CreateHoliday_Handler,
+		},
+		{
+			MethodName: "GetHoliday",
+			Handler:    _StaffService_GetHoliday_Handler,
 		},
 		{
 			MethodName: "ListHolidays",
