@@ -26,6 +26,7 @@ func TestRoutesAreTheContract(t *testing.T) { // invariant 5
 	t.Parallel()
 	contract := openapitest.Load(t, openapi.Description, "")
 	contract.CheckExamples(t)
+	contract.CheckKeys(t)
 	var have []string
 	for _, r := range routes() {
 		have = append(have, r.Method+" "+pathParameters().Replace(r.Path))

@@ -140,10 +140,10 @@ func (f *facade) CreateAppointmentHold(ctx context.Context, req *edgebv1.CreateA
 // ListAssignments is GET /assignments.
 func (f *facade) ListAssignments(ctx context.Context, req *edgebv1.ListAssignmentsRequest) (*edgebv1.ListAssignmentsResponse, error) {
 	var q edge.Query
-	queryRequired(&q, "startsFrom", req.StartsFrom)
+	queryRequired(&q, "endsAfter", req.EndsAfter)
 	queryRequired(&q, "startsBefore", req.StartsBefore)
 	list := &bookingv1.ListAssignmentsRequest{
-		StartsFrom: q.Instant("startsFrom", req.StartsFrom), StartsBefore: q.Instant("startsBefore", req.StartsBefore), ResourceIds: resources(req.ResourceIds),
+		StartsFrom: q.Instant("endsAfter", req.EndsAfter), StartsBefore: q.Instant("startsBefore", req.StartsBefore), ResourceIds: resources(req.ResourceIds),
 	}
 	if len(list.GetResourceIds()) > maxResources {
 		q.Fail(fault.InvalidParameter("resourceIds", "max_items", "must have at most 200 identifiers"))
@@ -153,10 +153,13 @@ func (f *facade) ListAssignments(ctx context.Context, req *edgebv1.ListAssignmen
 	}
 	res, err := f.appointments.ListAssignments(ctx, list)
 	if err != nil {
-		return nil, err
+		return nil, renameFields(err, spanNames())
 	}
 	return &edgebv1.ListAssignmentsResponse{Assignments: edge.Convert(res.GetAssignments(), resource.Assignment), Truncated: res.GetTruncated()}, nil
 }
+
+// spanNames maps the start of a span to the parameter of lists of what lies in the span in part.
+func spanNames() map[string]string { return map[string]string{"starts_from": "endsAfter"} }
 
 // maxResources is how many staff and rooms a list of assignments can name.
 const maxResources = 200

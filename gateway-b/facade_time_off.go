@@ -15,19 +15,28 @@ func (f *facade) ListTimeOff(ctx context.Context, req *edgebv1.ListTimeOffReques
 	p := newPage(&q, parameters{page: req.Page, perPage: req.PerPage, cursor: req.Cursor}, 0)
 	list := &bookingv1.ListTimeOffRequest{
 		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), StaffId: identifier(req.StaffId), RoomId: identifier(req.RoomId),
-		StartsFrom: q.Instant("startsFrom", req.StartsFrom), StartsBefore: q.Instant("startsBefore", req.StartsBefore),
+		StartsFrom: q.Instant("endsAfter", req.EndsAfter), StartsBefore: q.Instant("startsBefore", req.StartsBefore),
 	}
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
 	res, err := noneIfMissing(f.staff.ListTimeOff(ctx, list))
 	if err != nil {
-		return nil, err
+		return nil, renameFields(err, spanNames())
 	}
 	return &edgebv1.ListTimeOffResponse{
 		TimeOff: edge.Convert(res.GetTimeOff(), resource.TimeOff),
 		Total:   res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
+}
+
+// GetTimeOff is GET /time-off/{id}.
+func (f *facade) GetTimeOff(ctx context.Context, req *edgebv1.GetTimeOffRequest) (*edgebv1.GetTimeOffResponse, error) {
+	res, err := f.staff.GetTimeOff(ctx, &bookingv1.GetTimeOffRequest{Id: req.GetId()})
+	if err != nil {
+		return nil, err
+	}
+	return &edgebv1.GetTimeOffResponse{TimeOff: resource.TimeOff(res.GetTimeOff())}, nil
 }
 
 // CreateTimeOff is POST /time-off.
@@ -70,6 +79,15 @@ func (f *facade) ListHolidays(ctx context.Context, req *edgebv1.ListHolidaysRequ
 		Holidays: edge.Convert(res.GetHolidays(), resource.Holiday),
 		Total:    res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
+}
+
+// GetHoliday is GET /holidays/{id}.
+func (f *facade) GetHoliday(ctx context.Context, req *edgebv1.GetHolidayRequest) (*edgebv1.GetHolidayResponse, error) {
+	res, err := f.staff.GetHoliday(ctx, &bookingv1.GetHolidayRequest{Id: req.GetId()})
+	if err != nil {
+		return nil, err
+	}
+	return &edgebv1.GetHolidayResponse{Holiday: resource.Holiday(res.GetHoliday())}, nil
 }
 
 // CreateHoliday is POST /holidays.

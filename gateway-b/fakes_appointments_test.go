@@ -32,6 +32,9 @@ func (f fakeStaff) SetWorkingHours(ctx context.Context, req *bookingv1.SetWorkin
 func (f fakeStaff) CreateTimeOff(ctx context.Context, req *bookingv1.CreateTimeOffRequest) (*bookingv1.CreateTimeOffResponse, error) {
 	return reply[*bookingv1.CreateTimeOffResponse](ctx, f.fakes, req)
 }
+func (f fakeStaff) GetTimeOff(ctx context.Context, req *bookingv1.GetTimeOffRequest) (*bookingv1.GetTimeOffResponse, error) {
+	return reply[*bookingv1.GetTimeOffResponse](ctx, f.fakes, req)
+}
 func (f fakeStaff) ListTimeOff(ctx context.Context, req *bookingv1.ListTimeOffRequest) (*bookingv1.ListTimeOffResponse, error) {
 	return reply[*bookingv1.ListTimeOffResponse](ctx, f.fakes, req)
 }
@@ -40,6 +43,9 @@ func (f fakeStaff) DeleteTimeOff(ctx context.Context, req *bookingv1.DeleteTimeO
 }
 func (f fakeStaff) CreateHoliday(ctx context.Context, req *bookingv1.CreateHolidayRequest) (*bookingv1.CreateHolidayResponse, error) {
 	return reply[*bookingv1.CreateHolidayResponse](ctx, f.fakes, req)
+}
+func (f fakeStaff) GetHoliday(ctx context.Context, req *bookingv1.GetHolidayRequest) (*bookingv1.GetHolidayResponse, error) {
+	return reply[*bookingv1.GetHolidayResponse](ctx, f.fakes, req)
 }
 func (f fakeStaff) ListHolidays(ctx context.Context, req *bookingv1.ListHolidaysRequest) (*bookingv1.ListHolidaysResponse, error) {
 	return reply[*bookingv1.ListHolidaysResponse](ctx, f.fakes, req)

@@ -359,6 +359,8 @@ func TestResourceTenants(t *testing.T) {
 		"SetWorkingHours":       callOf(w.staffClient.SetWorkingHours, &bookingv1.SetWorkingHoursRequest{StaffId: ada.GetId()}),
 		"CreateTimeOff":         callOf(w.staffClient.CreateTimeOff, span(&bookingv1.CreateTimeOffRequest{StaffId: ada.GetId()})),
 		"CreateTimeOff of room": callOf(w.staffClient.CreateTimeOff, span(&bookingv1.CreateTimeOffRequest{RoomId: studio.GetId()})),
+		"GetTimeOff":            callOf(w.staffClient.GetTimeOff, &bookingv1.GetTimeOffRequest{Id: off.GetId()}),
+		"GetHoliday":            callOf(w.staffClient.GetHoliday, &bookingv1.GetHolidayRequest{Id: holiday.GetHoliday().GetId()}),
 		"DeleteTimeOff":         callOf(w.staffClient.DeleteTimeOff, &bookingv1.DeleteTimeOffRequest{Id: off.GetId()}),
 		"DeleteHoliday":         callOf(w.staffClient.DeleteHoliday, &bookingv1.DeleteHolidayRequest{Id: holiday.GetHoliday().GetId()}),
 		"GetRoom":               callOf(w.roomClient.GetRoom, &bookingv1.GetRoomRequest{Id: studio.GetId()}),

@@ -184,7 +184,7 @@ func assignmentsQueryOf(r *bookingv1.ListAssignmentsRequest) (q store.TakenTimeQ
 		return q, err
 	}
 	if span := q.Until.Sub(q.From); span <= 0 || span > maxAssignmentSpan {
-		return q, fault.InvalidParameter("starts_before", "range", "must be after starts_from, by at most 31 days")
+		return q, fault.InvalidParameter("starts_before", "range", "must be after the start of the span, by at most 31 days")
 	}
 	if len(r.GetResourceIds()) == 0 {
 		return q, nil

@@ -70,6 +70,23 @@ func (s *Server) lockResource(ctx context.Context, tx *pg.Tx, company id.Company
 	return err
 }
 
+// GetTimeOff implements StaffService.
+func (s *Server) GetTimeOff(ctx context.Context, req *bookingv1.GetTimeOffRequest) (*bookingv1.GetTimeOffResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	which, err := check.ID[id.TimeOff](req.GetId(), "time off")
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.store.OneTimeOff(ctx, company.ID, which)
+	if err != nil {
+		return nil, err
+	}
+	return &bookingv1.GetTimeOffResponse{TimeOff: convert.TimeOff(found)}, nil
+}
+
 // ListTimeOff implements StaffService.
 func (s *Server) ListTimeOff(ctx context.Context, req *bookingv1.ListTimeOffRequest) (*bookingv1.ListTimeOffResponse, error) {
 	company, err := s.companies.Claimed(ctx)
@@ -142,6 +159,23 @@ func (s *Server) CreateHoliday(ctx context.Context, req *bookingv1.CreateHoliday
 		resp.Holiday = convert.Holiday(h)
 		return s.store.InsertHoliday(ctx, tx, company.ID, h)
 	})
+}
+
+// GetHoliday implements StaffService.
+func (s *Server) GetHoliday(ctx context.Context, req *bookingv1.GetHolidayRequest) (*bookingv1.GetHolidayResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	which, err := check.ID[id.Holiday](req.GetId(), "holiday")
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.store.Holiday(ctx, company.ID, which)
+	if err != nil {
+		return nil, err
+	}
+	return &bookingv1.GetHolidayResponse{Holiday: convert.Holiday(found)}, nil
 }
 
 // ListHolidays implements StaffService.

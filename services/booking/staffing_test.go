@@ -190,7 +190,7 @@ func TestStaffAndRoomsOfClasses(t *testing.T) {
 			"staff_and_rooms.staff_ids[0]": {StaffIds: []string{hall.String()}},
 		} {
 			_, err := w.events.CreateEvent(w.ctx, classOf(who, 99*time.Hour))
-			if f := wantFault(t, err, fault.NotFound, fault.ReasonNotFound); f.Fields[0].Field != field {
+			if f := wantFault(t, err, fault.Invalid, fault.ReasonValidation); f.Fields[0].Field != field || f.Fields[0].Rule != "exists" {
 				t.Errorf("got %v, want %s", f.Fields, field)
 			}
 		}

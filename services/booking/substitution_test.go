@@ -146,11 +146,11 @@ func TestSubstitutions(t *testing.T) {
 	t.Run("people and rooms that do not exist are named by their place in the request", func(t *testing.T) {
 		date := w.class(nil, 0).GetDates()[0].GetId()
 		_, err := w.staff(date, with(id.New[id.StaffMember]()))
-		if f := wantFault(t, err, fault.NotFound, fault.ReasonNotFound); f.Fields[0].Field != "date.staff_and_rooms.staff_ids[0]" {
+		if f := wantFault(t, err, fault.Invalid, fault.ReasonValidation); f.Fields[0].Field != "date.staff_and_rooms.staff_ids[0]" {
 			t.Errorf("got %v", f.Fields)
 		}
 		_, err = w.staff(date, &bookingv1.StaffAndRooms{RoomIds: []string{"room_x"}})
-		if f := wantFault(t, err, fault.NotFound, fault.ReasonNotFound); f.Fields[0].Field != "date.staff_and_rooms.room_ids[0]" {
+		if f := wantFault(t, err, fault.Invalid, fault.ReasonValidation); f.Fields[0].Field != "date.staff_and_rooms.room_ids[0]" {
 			t.Errorf("got %v", f.Fields)
 		}
 	})

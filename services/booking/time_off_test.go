@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/testkit"
@@ -105,14 +106,20 @@ func TestTimeOff(t *testing.T) {
 			t.Errorf("of another person: %v", err)
 		}
 	})
-	t.Run("time off is deleted once", func(t *testing.T) {
+	t.Run("time off is read, and deleted once", func(t *testing.T) {
 		off, err := w.timeOff(bo, 10*time.Hour, 11*time.Hour, false)
 		if err != nil {
 			t.Fatal(err)
 		}
+		got, err := w.staffClient.GetTimeOff(w.ctx, &bookingv1.GetTimeOffRequest{Id: off.GetId()})
+		if diff := cmp.Diff(off, got.GetTimeOff(), protocmp.Transform()); err != nil || diff != "" {
+			t.Errorf("%v\n%s", err, diff)
+		}
 		if _, err := w.staffClient.DeleteTimeOff(w.ctx, &bookingv1.DeleteTimeOffRequest{Id: off.GetId()}); err != nil {
 			t.Error(err)
 		}
+		_, err = w.staffClient.GetTimeOff(w.ctx, &bookingv1.GetTimeOffRequest{Id: off.GetId()})
+		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		_, err = w.staffClient.DeleteTimeOff(w.ctx, &bookingv1.DeleteTimeOffRequest{Id: off.GetId()})
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 	})
@@ -237,11 +244,17 @@ func TestHolidays(t *testing.T) {
 		_, err := w.staffClient.ListHolidays(w.ctx, &bookingv1.ListHolidaysRequest{To: "x"})
 		wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter)
 	})
-	t.Run("a holiday is deleted once", func(t *testing.T) {
+	t.Run("a holiday is read, and deleted once", func(t *testing.T) {
+		got, err := w.staffClient.GetHoliday(w.ctx, &bookingv1.GetHolidayRequest{Id: made[0].GetId()})
+		if diff := cmp.Diff(made[0], got.GetHoliday(), protocmp.Transform()); err != nil || diff != "" {
+			t.Errorf("%v\n%s", err, diff)
+		}
 		if _, err := w.staffClient.DeleteHoliday(w.ctx, &bookingv1.DeleteHolidayRequest{Id: made[0].GetId()}); err != nil {
 			t.Error(err)
 		}
-		_, err := w.staffClient.DeleteHoliday(w.ctx, &bookingv1.DeleteHolidayRequest{Id: made[0].GetId()})
+		_, err = w.staffClient.GetHoliday(w.ctx, &bookingv1.GetHolidayRequest{Id: made[0].GetId()})
+		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		_, err = w.staffClient.DeleteHoliday(w.ctx, &bookingv1.DeleteHolidayRequest{Id: made[0].GetId()})
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 	})
 }

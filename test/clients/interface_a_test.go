@@ -44,6 +44,12 @@ func purchases(t *testing.T, c *harness.Credentials) map[string]string {
 	t.Helper()
 	s := newStudio(t, c)
 	customer := s.create("/customers", object{"firstName": "Zoë", "lastName": "Núñez", "email": "zoe@example.com"}).ID
+	// The identifiers of the event are the newest ones of their kinds, so that they belong together.
+	person := s.create("/staff", object{"name": "Sam"}).ID
+	kind := s.create("/appointment-types", object{"title": "Massage", "timezone": "UTC", "lengths": []int{60}, "staffIds": []string{person}}).ID
+	appointment := s.create("/appointments", object{
+		"appointmentTypeId": kind, "staffId": person, "startsAt": soon(6), "customerId": customer, "waiveHours": true,
+	}).ID
 	event := s.create("/events", object{"title": "Pottery", "startsAt": soon(5), "duration": 90, "pricingOptions": []object{{"name": "Seat", "price": 20}}}).ID
 	pass := s.create("/passes", object{"title": "Five classes", "totalUses": 5, "validityCount": 1, "validityUnit": "year", "price": 50}).ID
 	plan := s.create("/plans", object{"title": "Eight classes a month", "price": 64, "interval": "month", "credits": 8}).ID
@@ -51,13 +57,8 @@ func purchases(t *testing.T, c *harness.Credentials) map[string]string {
 	s.do(http.MethodPost, "/media/"+film+"/uploads/"+upload+"/complete", object{})
 	s.do(http.MethodPatch, "/media/"+film, object{"status": "published"})
 	s.create("/media-entitlements", object{"mediaId": film, "customerId": customer})
-	person := s.create("/staff", object{"name": "Sam"}).ID
-	kind := s.create("/appointment-types", object{"title": "Massage", "timezone": "UTC", "lengths": []int{60}, "staffIds": []string{person}}).ID
 	return map[string]string{
-		"appointment": s.create("/appointments", object{
-			"appointmentTypeId": kind, "staffId": person, "startsAt": soon(6), "customerId": customer, "waiveHours": true,
-		}).ID,
-		"customer": customer, "transaction": s.create("/events/"+event+"/registrations", object{"customerId": customer}).TransactionID,
+		"appointment": appointment, "customer": customer, "transaction": s.create("/events/"+event+"/registrations", object{"customerId": customer}).TransactionID,
 		"customerPass": s.create("/customer-passes", object{"customerId": customer, "passId": pass, "startDate": soon(0)[:10]}).ID,
 		"subscription": s.create("/subscriptions", object{"customerId": customer, "planId": plan, "payment": object{"method": "CASH"}}).ID, "film": film, "upload": upload,
 	}

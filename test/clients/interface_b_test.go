@@ -245,6 +245,7 @@ func subscriptionSteps() []step {
 func lastSteps() []step {
 	return []step{
 		{operation: "createCalendar", status: 201, save: map[string]string{"calendar": "id"}, body: object{"kind": "customer", "customerId": "$customer"}},
+		{operation: "createCalendar", status: 201, body: object{"kind": "staff", "staffId": "$person"}},
 		{operation: "listCalendars", query: object{"customerId": "$customer"}},
 		{operation: "getCalendar", path: []string{"$calendar"}},
 		{operation: "deleteCalendar", path: []string{"$calendar"}},

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"reservation.dev/platform/id"
 )
 
 // requests returns the requests of an RPC in all forms, with each identifier in the fields whose kind
@@ -48,7 +50,7 @@ func (f *filler) fill(m protoreflect.Message, depth int) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		fd := fields.Get(i)
-		if fd.IsMap() || isSkipped(fd) || f.isOfOtherForm(fd) || fd.Kind() == protoreflect.MessageKind && depth == deepest {
+		if fd.IsMap() || f.isSkipped(fd) || f.isOfOtherForm(fd) || fd.Kind() == protoreflect.MessageKind && depth == deepest {
 			continue
 		}
 		if fd.IsList() {
@@ -62,10 +64,24 @@ func (f *filler) fill(m protoreflect.Message, depth int) {
 
 // isSkipped reports whether a field stays empty: it chooses a page, expects a version or an amount, cannot
 // be combined with others, or is not the first choice of its oneof.
-func isSkipped(fd protoreflect.FieldDescriptor) bool {
+func (f *filler) isSkipped(fd protoreflect.FieldDescriptor) bool {
 	one := fd.ContainingOneof()
-	return one != nil && !one.IsSynthetic() && one.Fields().Get(0) != fd ||
-		slices.Contains([]string{"page_token", "page_size", "expected_version", "local_start", "local_end", "ends_at", "discount_code", "only_date", "recurrence", "booking_rules", "device_tokens", "waive_hours", "offer_minutes", "amount", "trial_days"}, string(fd.Name()))
+	if one != nil && !one.IsSynthetic() && one.Fields().Get(0) != fd {
+		return true
+	}
+	switch string(fd.ContainingMessage().Name()) + "." + string(fd.Name()) {
+	case "CreateTimeOffRequest.ends_at":
+		return false
+	case "EventDateChange.staff_and_rooms":
+		return f.holder == "dates" // it cannot be changed with the event
+	case "PricingOptionChange.id":
+		return f.holder == "option" // the price of an appointment type, which is added
+	case "BookAppointmentRequest.pricing_option_id", "HoldAppointmentRequest.pricing_option_id":
+		return true // the known price is that of an event
+	case "NewAppointmentPrice.length_minutes", "AppointmentPriceChange.length_minutes":
+		return true // the price applies to all lengths
+	}
+	return slices.Contains([]string{"page_token", "page_size", "expected_version", "local_start", "local_end", "ends_at", "discount_code", "only_date", "recurrence", "booking_rules", "device_tokens", "waive_hours", "offer_minutes", "amount", "trial_days"}, string(fd.Name()))
 }
 
 // isOfOtherForm reports whether a field belongs to a form of its message that is not chosen.
@@ -102,8 +118,10 @@ func (f *filler) value(empty protoreflect.Value, fd protoreflect.FieldDescriptor
 			m.Set(fd.Message().Fields().ByName("seconds"), protoreflect.ValueOfInt64(instant(fd).Unix()))
 			return empty
 		}
+		holder := f.holder
 		f.holder = fd.Name()
 		f.fill(m, depth+1)
+		f.holder = holder
 		return empty
 	case protoreflect.EnumKind:
 		return protoreflect.ValueOfEnum(f.choice(fd.Enum().Values()))
@@ -112,7 +130,7 @@ func (f *filler) value(empty protoreflect.Value, fd protoreflect.FieldDescriptor
 	case protoreflect.BytesKind:
 		return protoreflect.ValueOfBytes([]byte("{}"))
 	case protoreflect.Int32Kind:
-		return protoreflect.ValueOfInt32(max(1, map[protoreflect.Name]int32{"bucket_seconds": 3600, "capacity": 50, "lengths": 60, "slot_minutes": 30, "min_status": 200, "max_status": 599}[fd.Name()]))
+		return protoreflect.ValueOfInt32(max(1, map[protoreflect.Name]int32{"bucket_seconds": 3600, "capacity": 50, "length_minutes": 60, "lengths": 60, "slot_minutes": 30, "min_status": 200, "max_status": 599}[fd.Name()]))
 	case protoreflect.Int64Kind:
 		return protoreflect.ValueOfInt64(1)
 	}
@@ -134,15 +152,16 @@ func (f *filler) choice(values protoreflect.EnumValueDescriptors) protoreflect.E
 	return 1
 }
 
-// instant returns a value for a time.
+// instant returns a value for a time, in whole minutes.
 func instant(fd protoreflect.FieldDescriptor) time.Time {
+	now := time.Now().Truncate(time.Minute)
 	if fd.Name() == "since" || fd.Name() == "as_of" {
-		return time.Now().Add(-30 * time.Minute)
+		return now.Add(-30 * time.Minute)
 	}
-	if fd.Name() == "valid_until" || fd.ContainingMessage().Name() == "EventDateChange" {
-		return time.Now().AddDate(0, 0, 21)
+	if slices.Contains([]protoreflect.Name{"ends_at", "starts_before", "valid_until"}, fd.Name()) || fd.ContainingMessage().Name() == "EventDateChange" {
+		return now.AddDate(0, 0, 21)
 	}
-	return time.Now().AddDate(0, 0, 20)
+	return now.AddDate(0, 0, 20)
 }
 
 // text returns a value for a text.
@@ -170,20 +189,20 @@ func kindsOfFields() map[string]string {
 		"customer_pass_id": "cp_", "endpoint_id": "whe_", "event_date_id": "date_", "event_id": "evt_", "event_ids": "evt_", "hold_id": "hold_",
 		"pass_type_id": "pass_", "pricing_option_id": "po-", "purchaser_id": "cust_", "redemption_id": "txn_", "transaction_id": "txn_",
 		"plan_id": "plan_", "subscription_id": "sub_", "item_id": "media_", "collection_id": "col_", "collection_ids": "col_", "media_collection_ids": "col_",
-		"staff_id": "staff_", "staff_ids": "staff_", "room_id": "room_", "room_ids": "room_", "any_of": "room_", "appointment_type_id": "apt_",
+		"staff_id": "staff_", "staff_ids": "staff_", "room_id": "room_", "room_ids": "room_", "any_of": "room_", "appointment_type_id": "apt_", "moving_id": "appt_",
 		"upload_id": "upl_", "RedemptionItem.item_id": "booking_", "EventIds.ids": "evt_", "EventDateChange.id": "date_", "PricingOptionChange.id": "po-",
 	}
 }
 
 // validTexts returns valid values, by the names of fields.
 func validTexts() map[string]string {
-	today, first, last := soon(0)[:10], soon(20)[:10], soon(21)[:10]
+	today, first, last, unique := soon(0)[:10], soon(20)[:10], soon(21)[:10], id.NewUUID().String()
 	return map[string]string{
 		"action": "export.create", "address": "192.0.2.1", "allowed_networks": "192.0.2.0/24", "content_type": "image/png", "currency": "GBP", "day": "2099-03-29", "days": "2099-03-29",
 		"eligible_event_types": "class", "email": "eve@example.com", "end_date": "2099-03-29", "event_type": "class", "event_types": "class", "expiry_date": "2099-03-29", "first_day": first,
 		"last_day": last, "method": "CASH", "new_password": "correct horse battery staple", "on": first, "origins": "https://studio.example", "percent": "10", "period_first_day": today,
 		"permissions": "customers:read", "resumes_on": last, "scopes": "profile:read", "sha256": strings.Repeat("0", 64), "start_date": today,
 		"timezone": "Europe/London", "photo_url": "https://studio.example/zoe.jpg", "color": "#a1b2c3",
-		"from": first, "to": last, "date": first, "starts": "10:00", "ends": "12:00", "EventTypes.types": "class", "url": "https://receiver.invalid/webhooks",
+		"from": first, "to": last, "date": first, "starts": "10:00", "ends": "12:00", "EventTypes.types": "class", "CreateStaffMemberRequest.reference": unique, "CreateRoomRequest.reference": unique, "CreateAppointmentTypeRequest.reference": unique, "url": "https://receiver.invalid/webhooks",
 	}
 }

@@ -265,6 +265,7 @@ func equal[T comparable](t *testing.T, what string, got, want []T) {
 // operations of the specification. Package clients calls every operation.
 func (w *world) testDescription(t *testing.T) {
 	w.contract.CheckExamples(t)
+	w.contract.CheckKeys(t)
 	// 500 and 503 need a fault; package faults covers 503.
 	met := map[string][]int{
 		"POST /token":                            {200, 400, 401, 413, 415, 429},

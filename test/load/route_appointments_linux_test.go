@@ -28,9 +28,11 @@ func tableOfAppointments() []route {
 		b.put("/staff/{staff}/hours", `{"weekly":[{"weekday":1,"starts":"0{uses}:00","ends":"17:00"}],"dates":[]}`),
 		b.post("/time-off", `{"staffId":"{staff}","startsAt":"{slot}","endsAt":"{nextYear}","reason":"Leave {n}"}`).making("off").atMost(resources),
 		b.read("/time-off"),
+		b.read("/time-off/{off}"),
 		b.del("/time-off/{off!}").atMost(resources),
 		b.post("/holidays", `{"date":"{nextMonth}","name":"Holiday {n}","location":"Branch {n}"}`).making("holiday").atMost(resources),
 		b.read("/holidays"),
+		b.read("/holidays/{holiday}"),
 		b.del("/holidays/{holiday!}").atMost(resources),
 		b.post("/rooms", `{"name":"Room {n}","capacity":2}`).making("room").atMost(resources),
 		b.read("/rooms"),
@@ -49,7 +51,7 @@ func tableOfAppointments() []route {
 		b.post("/appointments/{appointment}/move", `{"startsAt":"{slot}","waiveHours":true}`),
 		b.post("/appointments/{appointment!}/cancel", `{"reason":"A cold."}`),
 		b.post("/appointment-holds", reserving+`,"customerId":"{customer}"}`).making("slotHold"),
-		b.read("/assignments?startsFrom={now}&startsBefore={nextWeek}"),
+		b.read("/assignments?endsAfter={now}&startsBefore={nextWeek}"),
 	}
 }
 

@@ -142,6 +142,37 @@ func (c *Contract) CheckExamples(t testing.TB) {
 	c.examples(t, c.doc["components"], "#/components")
 }
 
+// CheckKeys checks that no key has a space and no value is null, outside the examples. YAML reads the
+// text after a comma as such a key if the text in a flow mapping has no quotes.
+func (c *Contract) CheckKeys(t testing.TB) {
+	t.Helper()
+	for _, fault := range untidy(c.doc, "#") {
+		t.Errorf("openapi: %s", fault)
+	}
+}
+
+// untidy returns the pointers of the keys that have a space or a null value.
+func untidy(node any, pointer string) (faults []string) {
+	switch node := node.(type) {
+	case map[string]any:
+		for key, child := range node {
+			if key == "example" || key == "examples" {
+				continue
+			}
+			at := pointer + "/" + escape(key)
+			if child == nil || strings.Contains(key, " ") {
+				faults = append(faults, at)
+			}
+			faults = append(faults, untidy(child, at)...)
+		}
+	case []any:
+		for i, child := range node {
+			faults = append(faults, untidy(child, pointer+"/"+strconv.Itoa(i))...)
+		}
+	}
+	return faults
+}
+
 func (c *Contract) examples(t testing.TB, node any, pointer string) {
 	t.Helper()
 	switch node := node.(type) {

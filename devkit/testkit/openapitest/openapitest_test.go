@@ -71,3 +71,11 @@ func TestDeprecation(t *testing.T) {
 		}
 	}
 }
+
+func TestUntidyKeys(t *testing.T) {
+	t.Parallel()
+	contract := Load(t, []byte("paths: {}\ncomponents:\n  schemas:\n    A: { type: object, properties: { a: { type: string, description: First, then more. } }, example: { a b: null } }\n"), "")
+	if got := untidy(contract.doc, "#"); len(got) != 1 || got[0] != "#/components/schemas/A/properties/a/then more." {
+		t.Error(got)
+	}
+}

@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
@@ -14,20 +15,24 @@ func staffAndRooms(at string, in *bookingv1.StaffAndRooms) (*model.StaffAndRooms
 		return nil, nil
 	}
 	at += "staff_and_rooms."
+	var faults check.Fields
 	out := &model.StaffAndRooms{KeepStaff: in.GetKeepStaff(), KeepRooms: in.GetKeepRooms()}
 	for i, text := range in.GetStaffIds() {
 		staff, err := id.Parse[id.StaffMember](text)
 		if err != nil {
-			return nil, model.MissingPart(fmt.Sprintf("%sstaff_ids[%d]", at, i), "staff member")
+			faults.Add(fmt.Sprintf("%sstaff_ids[%d]", at, i), "exists", "does not exist")
 		}
 		out.Staff = append(out.Staff, staff)
 	}
 	for i, text := range in.GetRoomIds() {
 		room, err := id.Parse[id.Room](text)
 		if err != nil {
-			return nil, model.MissingPart(fmt.Sprintf("%sroom_ids[%d]", at, i), "room")
+			faults.Add(fmt.Sprintf("%sroom_ids[%d]", at, i), "exists", "does not exist")
 		}
 		out.Rooms = append(out.Rooms, room)
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
 	}
 	return out, out.Check(at)
 }

@@ -62,13 +62,13 @@ type SlotRequest struct {
 func (r *SlotRequest) Check() error {
 	var faults check.Fields
 	if r.Local == "" && r.StartsAt.IsZero() {
-		faults.Add("slot.starts_at", "required", "is required, unless local_start is given")
+		faults.Add("slot.starts_at", "required", "is required, unless a local time is given")
 	} else {
 		checkStart(&faults, "slot.", r.StartsAt, r.Local)
 	}
 	checkLength(&faults, "slot.", r.Minutes)
 	if r.WaiveHours && r.Staff.IsZero() {
-		faults.Add("slot.staff_id", "required", "is required with waive_hours")
+		faults.Add("slot.staff_id", "required", "is required if the working hours are ignored")
 	}
 	return faults.Err()
 }

@@ -132,7 +132,7 @@ func (t *AppointmentType) checkRooms(f *fields, at string) {
 // checkPrice checks the length of the price at index i of the request.
 func (t *AppointmentType) checkPrice(f *fields, i int, length int32) {
 	if length != 0 && !slices.Contains(t.Lengths, length) {
-		f.Add(fmt.Sprintf("prices[%d].length_minutes", i), "exists", "must be one of the lengths, or 0 for all")
+		f.Add(fmt.Sprintf("prices[%d].length_minutes", i), "exists", "must be one of the lengths, or unset for all")
 	}
 }
 

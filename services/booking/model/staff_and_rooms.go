@@ -54,19 +54,20 @@ func twice[T comparable](f *fields, field string, names []T) {
 	}
 }
 
-// missing returns the fault of the first person or room that does not exist.
+// missing reports the people and rooms that do not exist.
 func (s *StaffAndRooms) missing(at string, known map[id.UUID]KnownResource) error {
+	var faults fields
 	for i, n := range s.Staff {
 		if r, ok := known[n.UUID()]; !ok || r.Kind != StaffResource {
-			return MissingPart(fmt.Sprintf("%sstaff_ids[%d]", at, i), "staff member")
+			faults.Add(fmt.Sprintf("%sstaff_ids[%d]", at, i), "exists", "does not exist")
 		}
 	}
 	for i, n := range s.Rooms {
 		if r, ok := known[n.UUID()]; !ok || r.Kind != RoomResource {
-			return MissingPart(fmt.Sprintf("%sroom_ids[%d]", at, i), "room")
+			faults.Add(fmt.Sprintf("%sroom_ids[%d]", at, i), "exists", "does not exist")
 		}
 	}
-	return nil
+	return faults.Err()
 }
 
 // Shown returns the assignments of a date that callers see: those that are active, and, of a cancelled date,

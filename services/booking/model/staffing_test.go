@@ -116,7 +116,7 @@ func TestPlaceRefusesWhoIsMissing(t *testing.T) {
 	if err := s.Prepare(nil); err != nil {
 		t.Fatal(err)
 	}
-	if f := fault.From(s.Place(nil, nil)); f == nil || f.Kind != fault.NotFound || f.Fields[0].Field != "staff_and_rooms.room_ids[0]" {
+	if f := fault.From(s.Place(nil, nil)); f == nil || f.Kind != fault.Invalid || f.Fields[0].Field != "staff_and_rooms.room_ids[0]" {
 		t.Errorf("got %v", f)
 	}
 }

@@ -53,9 +53,9 @@ func (t *TimeOff) Check(f *check.Fields) {
 	if f.Len() == before {
 		switch {
 		case !t.EndsAt.After(t.StartsAt):
-			f.Add("ends_at", "min", "must be after starts_at")
+			f.Add("ends_at", "min", "must be after the start")
 		case t.EndsAt.After(t.StartsAt.AddDate(maxTimeOffYears, 0, 0)):
-			f.Add("ends_at", "range", "must be at most 2 years after starts_at")
+			f.Add("ends_at", "range", "must be at most 2 years after the start")
 		}
 	}
 	t.Reason = f.Prose("reason", t.Reason, 0, MaxReason)

@@ -95,6 +95,13 @@ func (q *TimeOffQuery) Next(last *model.TimeOff) page.Cursor {
 	return page.At(last.StartsAt, last.ID.UUID())
 }
 
+// OneTimeOff reads one time off.
+func (s *Store) OneTimeOff(ctx context.Context, company id.Company, which id.TimeOff) (*model.TimeOff, error) {
+	var found []model.TimeOff
+	err := s.ReadOf(ctx, company, pg.Query{SQL: timeOffSQL + ` and id = $2`, Args: []any{company, which}, Scan: scanTimeOff(&found)})
+	return only(found, "time off", err)
+}
+
 // TimeOff reads a page of time off plus one more, and the total number of matches.
 func (s *Store) TimeOff(ctx context.Context, company id.Company, q *TimeOffQuery) (list []model.TimeOff, total int64, err error) {
 	rows, count := q.statement(company, timeOffSQL), q.statement(company, countTimeOffSQL)
@@ -163,16 +170,26 @@ func (q *HolidayQuery) Next(last *model.Holiday) page.Cursor {
 	return page.At(day, last.ID.UUID())
 }
 
+// Holiday reads one holiday.
+func (s *Store) Holiday(ctx context.Context, company id.Company, which id.Holiday) (*model.Holiday, error) {
+	var found []model.Holiday
+	err := s.ReadOf(ctx, company, pg.Query{SQL: holidaysSQL + ` and id = $2`, Args: []any{company, which}, Scan: scanHolidays(&found)})
+	return only(found, "holiday", err)
+}
+
 // Holidays reads a page of holidays plus one more, and the total number of matches.
 func (s *Store) Holidays(ctx context.Context, company id.Company, q *HolidayQuery) (list []model.Holiday, total int64, err error) {
 	rows, count := q.statement(company, holidaysSQL), q.statement(company, countHolidaysSQL)
 	q.Page.Add(&rows)
-	scan := pg.Each(func(rows pgx.Rows) error {
+	err = s.ReadOf(ctx, company, rows.Query(scanHolidays(&list)), count.Query(pg.First(&total)))
+	return list, total, err
+}
+
+func scanHolidays(into *[]model.Holiday) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
 		var h model.Holiday
 		err := rows.Scan(&h.ID, &h.Date, &h.Name, &h.Location, &h.CreatedAt)
-		list = append(list, h)
+		*into = append(*into, h)
 		return err
 	})
-	err = s.ReadOf(ctx, company, rows.Query(scan), count.Query(pg.First(&total)))
-	return list, total, err
 }

@@ -1554,6 +1554,95 @@ func (x *CreateTimeOffResponse) GetTimeOff() *TimeOff {
 	return nil
 }
 
+type GetTimeOffRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// off_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTimeOffRequest) Reset() {
+	*x = GetTimeOffRequest{}
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTimeOffRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTimeOffRequest) ProtoMessage() {}
+
+func (x *GetTimeOffRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTimeOffRequest.ProtoReflect.Descriptor instead.
+func (*GetTimeOffRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetTimeOffRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type GetTimeOffResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TimeOff       *TimeOff               `protobuf:"bytes,1,opt,name=time_off,json=timeOff,proto3" json:"time_off,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTimeOffResponse) Reset() {
+	*x = GetTimeOffResponse{}
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTimeOffResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTimeOffResponse) ProtoMessage() {}
+
+func (x *GetTimeOffResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTimeOffResponse.ProtoReflect.Descriptor instead.
+func (*GetTimeOffResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GetTimeOffResponse) GetTimeOff() *TimeOff {
+	if x != nil {
+		return x.TimeOff
+	}
+	return nil
+}
+
 type ListTimeOffRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 200; 0 means 50.
@@ -1572,7 +1661,7 @@ type ListTimeOffRequest struct {
 
 func (x *ListTimeOffRequest) Reset() {
 	*x = ListTimeOffRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1673,7 @@ func (x *ListTimeOffRequest) String() string {
 func (*ListTimeOffRequest) ProtoMessage() {}
 
 func (x *ListTimeOffRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1686,7 @@ func (x *ListTimeOffRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTimeOffRequest.ProtoReflect.Descriptor instead.
 func (*ListTimeOffRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{22}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListTimeOffRequest) GetPageSize() int32 {
@@ -1660,7 +1749,7 @@ type ListTimeOffResponse struct {
 
 func (x *ListTimeOffResponse) Reset() {
 	*x = ListTimeOffResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1761,7 @@ func (x *ListTimeOffResponse) String() string {
 func (*ListTimeOffResponse) ProtoMessage() {}
 
 func (x *ListTimeOffResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1774,7 @@ func (x *ListTimeOffResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTimeOffResponse.ProtoReflect.Descriptor instead.
 func (*ListTimeOffResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{23}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListTimeOffResponse) GetTimeOff() []*TimeOff {
@@ -1719,7 +1808,7 @@ type DeleteTimeOffRequest struct {
 
 func (x *DeleteTimeOffRequest) Reset() {
 	*x = DeleteTimeOffRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1731,7 +1820,7 @@ func (x *DeleteTimeOffRequest) String() string {
 func (*DeleteTimeOffRequest) ProtoMessage() {}
 
 func (x *DeleteTimeOffRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1744,7 +1833,7 @@ func (x *DeleteTimeOffRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTimeOffRequest.ProtoReflect.Descriptor instead.
 func (*DeleteTimeOffRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{24}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DeleteTimeOffRequest) GetId() string {
@@ -1762,7 +1851,7 @@ type DeleteTimeOffResponse struct {
 
 func (x *DeleteTimeOffResponse) Reset() {
 	*x = DeleteTimeOffResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1774,7 +1863,7 @@ func (x *DeleteTimeOffResponse) String() string {
 func (*DeleteTimeOffResponse) ProtoMessage() {}
 
 func (x *DeleteTimeOffResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1787,7 +1876,7 @@ func (x *DeleteTimeOffResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTimeOffResponse.ProtoReflect.Descriptor instead.
 func (*DeleteTimeOffResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{25}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{27}
 }
 
 // Holiday is a calendar day on which nobody can be booked. It cuts a shift that continues past midnight.
@@ -1807,7 +1896,7 @@ type Holiday struct {
 
 func (x *Holiday) Reset() {
 	*x = Holiday{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1819,7 +1908,7 @@ func (x *Holiday) String() string {
 func (*Holiday) ProtoMessage() {}
 
 func (x *Holiday) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1832,7 +1921,7 @@ func (x *Holiday) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holiday.ProtoReflect.Descriptor instead.
 func (*Holiday) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{26}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Holiday) GetId() string {
@@ -1882,7 +1971,7 @@ type CreateHolidayRequest struct {
 
 func (x *CreateHolidayRequest) Reset() {
 	*x = CreateHolidayRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1894,7 +1983,7 @@ func (x *CreateHolidayRequest) String() string {
 func (*CreateHolidayRequest) ProtoMessage() {}
 
 func (x *CreateHolidayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1907,7 +1996,7 @@ func (x *CreateHolidayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateHolidayRequest.ProtoReflect.Descriptor instead.
 func (*CreateHolidayRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{27}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CreateHolidayRequest) GetDate() string {
@@ -1940,7 +2029,7 @@ type CreateHolidayResponse struct {
 
 func (x *CreateHolidayResponse) Reset() {
 	*x = CreateHolidayResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1952,7 +2041,7 @@ func (x *CreateHolidayResponse) String() string {
 func (*CreateHolidayResponse) ProtoMessage() {}
 
 func (x *CreateHolidayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1965,10 +2054,99 @@ func (x *CreateHolidayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateHolidayResponse.ProtoReflect.Descriptor instead.
 func (*CreateHolidayResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{28}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CreateHolidayResponse) GetHoliday() *Holiday {
+	if x != nil {
+		return x.Holiday
+	}
+	return nil
+}
+
+type GetHolidayRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// hol_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetHolidayRequest) Reset() {
+	*x = GetHolidayRequest{}
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetHolidayRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetHolidayRequest) ProtoMessage() {}
+
+func (x *GetHolidayRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetHolidayRequest.ProtoReflect.Descriptor instead.
+func (*GetHolidayRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *GetHolidayRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type GetHolidayResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Holiday       *Holiday               `protobuf:"bytes,1,opt,name=holiday,proto3" json:"holiday,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetHolidayResponse) Reset() {
+	*x = GetHolidayResponse{}
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetHolidayResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetHolidayResponse) ProtoMessage() {}
+
+func (x *GetHolidayResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetHolidayResponse.ProtoReflect.Descriptor instead.
+func (*GetHolidayResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *GetHolidayResponse) GetHoliday() *Holiday {
 	if x != nil {
 		return x.Holiday
 	}
@@ -1990,7 +2168,7 @@ type ListHolidaysRequest struct {
 
 func (x *ListHolidaysRequest) Reset() {
 	*x = ListHolidaysRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[29]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2002,7 +2180,7 @@ func (x *ListHolidaysRequest) String() string {
 func (*ListHolidaysRequest) ProtoMessage() {}
 
 func (x *ListHolidaysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[29]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2015,7 +2193,7 @@ func (x *ListHolidaysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHolidaysRequest.ProtoReflect.Descriptor instead.
 func (*ListHolidaysRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{29}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListHolidaysRequest) GetPageSize() int32 {
@@ -2064,7 +2242,7 @@ type ListHolidaysResponse struct {
 
 func (x *ListHolidaysResponse) Reset() {
 	*x = ListHolidaysResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[30]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2076,7 +2254,7 @@ func (x *ListHolidaysResponse) String() string {
 func (*ListHolidaysResponse) ProtoMessage() {}
 
 func (x *ListHolidaysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[30]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2089,7 +2267,7 @@ func (x *ListHolidaysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHolidaysResponse.ProtoReflect.Descriptor instead.
 func (*ListHolidaysResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{30}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListHolidaysResponse) GetHolidays() []*Holiday {
@@ -2123,7 +2301,7 @@ type DeleteHolidayRequest struct {
 
 func (x *DeleteHolidayRequest) Reset() {
 	*x = DeleteHolidayRequest{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[31]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2135,7 +2313,7 @@ func (x *DeleteHolidayRequest) String() string {
 func (*DeleteHolidayRequest) ProtoMessage() {}
 
 func (x *DeleteHolidayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[31]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2148,7 +2326,7 @@ func (x *DeleteHolidayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHolidayRequest.ProtoReflect.Descriptor instead.
 func (*DeleteHolidayRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{31}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DeleteHolidayRequest) GetId() string {
@@ -2166,7 +2344,7 @@ type DeleteHolidayResponse struct {
 
 func (x *DeleteHolidayResponse) Reset() {
 	*x = DeleteHolidayResponse{}
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[32]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2178,7 +2356,7 @@ func (x *DeleteHolidayResponse) String() string {
 func (*DeleteHolidayResponse) ProtoMessage() {}
 
 func (x *DeleteHolidayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_staff_proto_msgTypes[32]
+	mi := &file_reservation_booking_v1_staff_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2191,7 +2369,7 @@ func (x *DeleteHolidayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHolidayResponse.ProtoReflect.Descriptor instead.
 func (*DeleteHolidayResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{32}
+	return file_reservation_booking_v1_staff_proto_rawDescGZIP(), []int{36}
 }
 
 var File_reservation_booking_v1_staff_proto protoreflect.FileDescriptor
@@ -2319,6 +2497,10 @@ const file_reservation_booking_v1_staff_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\x12#\n" +
 	"\rkeep_bookings\x18\x06 \x01(\bR\fkeepBookings\"S\n" +
 	"\x15CreateTimeOffResponse\x12:\n" +
+	"\btime_off\x18\x01 \x01(\v2\x1f.reservation.booking.v1.TimeOffR\atimeOff\",\n" +
+	"\x11GetTimeOffRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"P\n" +
+	"\x12GetTimeOffResponse\x12:\n" +
 	"\btime_off\x18\x01 \x01(\v2\x1f.reservation.booking.v1.TimeOffR\atimeOff\"\xb6\x02\n" +
 	"\x12ListTimeOffRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
@@ -2350,6 +2532,10 @@ const file_reservation_booking_v1_staff_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12$\n" +
 	"\blocation\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\blocation\"R\n" +
 	"\x15CreateHolidayResponse\x129\n" +
+	"\aholiday\x18\x01 \x01(\v2\x1f.reservation.booking.v1.HolidayR\aholiday\",\n" +
+	"\x11GetHolidayRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"O\n" +
+	"\x12GetHolidayResponse\x129\n" +
 	"\aholiday\x18\x01 \x01(\v2\x1f.reservation.booking.v1.HolidayR\aholiday\"\xa9\x01\n" +
 	"\x13ListHolidaysRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
@@ -2372,7 +2558,7 @@ const file_reservation_booking_v1_staff_proto_rawDesc = "" +
 	"\x16RESOURCE_ORDER_CREATED\x10\x01\x12\x1f\n" +
 	"\x1bRESOURCE_ORDER_CREATED_DESC\x10\x02\x12\x1a\n" +
 	"\x16RESOURCE_ORDER_UPDATED\x10\x03\x12\x1f\n" +
-	"\x1bRESOURCE_ORDER_UPDATED_DESC\x10\x042\xb6\r\n" +
+	"\x1bRESOURCE_ORDER_UPDATED_DESC\x10\x042\xa4\x0f\n" +
 	"\fStaffService\x12\x8b\x01\n" +
 	"\x11CreateStaffMember\x120.reservation.booking.v1.CreateStaffMemberRequest\x1a1.reservation.booking.v1.CreateStaffMemberResponse\"\x11\x8a\xc9\x18\r\n" +
 	"\vstaff:write\x12\x81\x01\n" +
@@ -2393,14 +2579,22 @@ const file_reservation_booking_v1_staff_proto_rawDesc = "" +
 	"\x0fSetWorkingHours\x12..reservation.booking.v1.SetWorkingHoursRequest\x1a/.reservation.booking.v1.SetWorkingHoursResponse\"\x11\x8a\xc9\x18\r\n" +
 	"\vstaff:write\x12\x7f\n" +
 	"\rCreateTimeOff\x12,.reservation.booking.v1.CreateTimeOffRequest\x1a-.reservation.booking.v1.CreateTimeOffResponse\"\x11\x8a\xc9\x18\r\n" +
-	"\vstaff:write\x12x\n" +
+	"\vstaff:write\x12u\n" +
+	"\n" +
+	"GetTimeOff\x12).reservation.booking.v1.GetTimeOffRequest\x1a*.reservation.booking.v1.GetTimeOffResponse\"\x10\x8a\xc9\x18\f\n" +
+	"\n" +
+	"staff:read\x12x\n" +
 	"\vListTimeOff\x12*.reservation.booking.v1.ListTimeOffRequest\x1a+.reservation.booking.v1.ListTimeOffResponse\"\x10\x8a\xc9\x18\f\n" +
 	"\n" +
 	"staff:read\x12\x7f\n" +
 	"\rDeleteTimeOff\x12,.reservation.booking.v1.DeleteTimeOffRequest\x1a-.reservation.booking.v1.DeleteTimeOffResponse\"\x11\x8a\xc9\x18\r\n" +
 	"\vstaff:write\x12\x7f\n" +
 	"\rCreateHoliday\x12,.reservation.booking.v1.CreateHolidayRequest\x1a-.reservation.booking.v1.CreateHolidayResponse\"\x11\x8a\xc9\x18\r\n" +
-	"\vstaff:write\x12{\n" +
+	"\vstaff:write\x12u\n" +
+	"\n" +
+	"GetHoliday\x12).reservation.booking.v1.GetHolidayRequest\x1a*.reservation.booking.v1.GetHolidayResponse\"\x10\x8a\xc9\x18\f\n" +
+	"\n" +
+	"staff:read\x12{\n" +
 	"\fListHolidays\x12+.reservation.booking.v1.ListHolidaysRequest\x1a,.reservation.booking.v1.ListHolidaysResponse\"\x10\x8a\xc9\x18\f\n" +
 	"\n" +
 	"staff:read\x12\x7f\n" +
@@ -2420,7 +2614,7 @@ func file_reservation_booking_v1_staff_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_booking_v1_staff_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_reservation_booking_v1_staff_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_reservation_booking_v1_staff_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_reservation_booking_v1_staff_proto_goTypes = []any{
 	(ResourceOrder)(0),                // 0: reservation.booking.v1.ResourceOrder
 	(*StaffMember)(nil),               // 1: reservation.booking.v1.StaffMember
@@ -2445,81 +2639,91 @@ var file_reservation_booking_v1_staff_proto_goTypes = []any{
 	(*TimeOff)(nil),                   // 20: reservation.booking.v1.TimeOff
 	(*CreateTimeOffRequest)(nil),      // 21: reservation.booking.v1.CreateTimeOffRequest
 	(*CreateTimeOffResponse)(nil),     // 22: reservation.booking.v1.CreateTimeOffResponse
-	(*ListTimeOffRequest)(nil),        // 23: reservation.booking.v1.ListTimeOffRequest
-	(*ListTimeOffResponse)(nil),       // 24: reservation.booking.v1.ListTimeOffResponse
-	(*DeleteTimeOffRequest)(nil),      // 25: reservation.booking.v1.DeleteTimeOffRequest
-	(*DeleteTimeOffResponse)(nil),     // 26: reservation.booking.v1.DeleteTimeOffResponse
-	(*Holiday)(nil),                   // 27: reservation.booking.v1.Holiday
-	(*CreateHolidayRequest)(nil),      // 28: reservation.booking.v1.CreateHolidayRequest
-	(*CreateHolidayResponse)(nil),     // 29: reservation.booking.v1.CreateHolidayResponse
-	(*ListHolidaysRequest)(nil),       // 30: reservation.booking.v1.ListHolidaysRequest
-	(*ListHolidaysResponse)(nil),      // 31: reservation.booking.v1.ListHolidaysResponse
-	(*DeleteHolidayRequest)(nil),      // 32: reservation.booking.v1.DeleteHolidayRequest
-	(*DeleteHolidayResponse)(nil),     // 33: reservation.booking.v1.DeleteHolidayResponse
-	(*timestamppb.Timestamp)(nil),     // 34: google.protobuf.Timestamp
+	(*GetTimeOffRequest)(nil),         // 23: reservation.booking.v1.GetTimeOffRequest
+	(*GetTimeOffResponse)(nil),        // 24: reservation.booking.v1.GetTimeOffResponse
+	(*ListTimeOffRequest)(nil),        // 25: reservation.booking.v1.ListTimeOffRequest
+	(*ListTimeOffResponse)(nil),       // 26: reservation.booking.v1.ListTimeOffResponse
+	(*DeleteTimeOffRequest)(nil),      // 27: reservation.booking.v1.DeleteTimeOffRequest
+	(*DeleteTimeOffResponse)(nil),     // 28: reservation.booking.v1.DeleteTimeOffResponse
+	(*Holiday)(nil),                   // 29: reservation.booking.v1.Holiday
+	(*CreateHolidayRequest)(nil),      // 30: reservation.booking.v1.CreateHolidayRequest
+	(*CreateHolidayResponse)(nil),     // 31: reservation.booking.v1.CreateHolidayResponse
+	(*GetHolidayRequest)(nil),         // 32: reservation.booking.v1.GetHolidayRequest
+	(*GetHolidayResponse)(nil),        // 33: reservation.booking.v1.GetHolidayResponse
+	(*ListHolidaysRequest)(nil),       // 34: reservation.booking.v1.ListHolidaysRequest
+	(*ListHolidaysResponse)(nil),      // 35: reservation.booking.v1.ListHolidaysResponse
+	(*DeleteHolidayRequest)(nil),      // 36: reservation.booking.v1.DeleteHolidayRequest
+	(*DeleteHolidayResponse)(nil),     // 37: reservation.booking.v1.DeleteHolidayResponse
+	(*timestamppb.Timestamp)(nil),     // 38: google.protobuf.Timestamp
 }
 var file_reservation_booking_v1_staff_proto_depIdxs = []int32{
-	34, // 0: reservation.booking.v1.StaffMember.created_at:type_name -> google.protobuf.Timestamp
-	34, // 1: reservation.booking.v1.StaffMember.updated_at:type_name -> google.protobuf.Timestamp
+	38, // 0: reservation.booking.v1.StaffMember.created_at:type_name -> google.protobuf.Timestamp
+	38, // 1: reservation.booking.v1.StaffMember.updated_at:type_name -> google.protobuf.Timestamp
 	1,  // 2: reservation.booking.v1.CreateStaffMemberResponse.staff_member:type_name -> reservation.booking.v1.StaffMember
 	1,  // 3: reservation.booking.v1.GetStaffMemberResponse.staff_member:type_name -> reservation.booking.v1.StaffMember
 	0,  // 4: reservation.booking.v1.ListStaffRequest.order:type_name -> reservation.booking.v1.ResourceOrder
-	34, // 5: reservation.booking.v1.ListStaffRequest.updated_since:type_name -> google.protobuf.Timestamp
+	38, // 5: reservation.booking.v1.ListStaffRequest.updated_since:type_name -> google.protobuf.Timestamp
 	1,  // 6: reservation.booking.v1.ListStaffResponse.staff:type_name -> reservation.booking.v1.StaffMember
 	1,  // 7: reservation.booking.v1.UpdateStaffMemberResponse.staff_member:type_name -> reservation.booking.v1.StaffMember
 	10, // 8: reservation.booking.v1.WeeklyHours.range:type_name -> reservation.booking.v1.HoursRange
 	10, // 9: reservation.booking.v1.DateHours.ranges:type_name -> reservation.booking.v1.HoursRange
 	11, // 10: reservation.booking.v1.WorkingHours.weekly:type_name -> reservation.booking.v1.WeeklyHours
 	12, // 11: reservation.booking.v1.WorkingHours.dates:type_name -> reservation.booking.v1.DateHours
-	34, // 12: reservation.booking.v1.WorkingHours.updated_at:type_name -> google.protobuf.Timestamp
+	38, // 12: reservation.booking.v1.WorkingHours.updated_at:type_name -> google.protobuf.Timestamp
 	13, // 13: reservation.booking.v1.GetWorkingHoursResponse.hours:type_name -> reservation.booking.v1.WorkingHours
 	13, // 14: reservation.booking.v1.ListWorkingHoursResponse.hours:type_name -> reservation.booking.v1.WorkingHours
 	11, // 15: reservation.booking.v1.SetWorkingHoursRequest.weekly:type_name -> reservation.booking.v1.WeeklyHours
 	12, // 16: reservation.booking.v1.SetWorkingHoursRequest.dates:type_name -> reservation.booking.v1.DateHours
 	13, // 17: reservation.booking.v1.SetWorkingHoursResponse.hours:type_name -> reservation.booking.v1.WorkingHours
-	34, // 18: reservation.booking.v1.TimeOff.starts_at:type_name -> google.protobuf.Timestamp
-	34, // 19: reservation.booking.v1.TimeOff.ends_at:type_name -> google.protobuf.Timestamp
-	34, // 20: reservation.booking.v1.TimeOff.created_at:type_name -> google.protobuf.Timestamp
-	34, // 21: reservation.booking.v1.CreateTimeOffRequest.starts_at:type_name -> google.protobuf.Timestamp
-	34, // 22: reservation.booking.v1.CreateTimeOffRequest.ends_at:type_name -> google.protobuf.Timestamp
+	38, // 18: reservation.booking.v1.TimeOff.starts_at:type_name -> google.protobuf.Timestamp
+	38, // 19: reservation.booking.v1.TimeOff.ends_at:type_name -> google.protobuf.Timestamp
+	38, // 20: reservation.booking.v1.TimeOff.created_at:type_name -> google.protobuf.Timestamp
+	38, // 21: reservation.booking.v1.CreateTimeOffRequest.starts_at:type_name -> google.protobuf.Timestamp
+	38, // 22: reservation.booking.v1.CreateTimeOffRequest.ends_at:type_name -> google.protobuf.Timestamp
 	20, // 23: reservation.booking.v1.CreateTimeOffResponse.time_off:type_name -> reservation.booking.v1.TimeOff
-	34, // 24: reservation.booking.v1.ListTimeOffRequest.starts_from:type_name -> google.protobuf.Timestamp
-	34, // 25: reservation.booking.v1.ListTimeOffRequest.starts_before:type_name -> google.protobuf.Timestamp
-	20, // 26: reservation.booking.v1.ListTimeOffResponse.time_off:type_name -> reservation.booking.v1.TimeOff
-	34, // 27: reservation.booking.v1.Holiday.created_at:type_name -> google.protobuf.Timestamp
-	27, // 28: reservation.booking.v1.CreateHolidayResponse.holiday:type_name -> reservation.booking.v1.Holiday
-	27, // 29: reservation.booking.v1.ListHolidaysResponse.holidays:type_name -> reservation.booking.v1.Holiday
-	2,  // 30: reservation.booking.v1.StaffService.CreateStaffMember:input_type -> reservation.booking.v1.CreateStaffMemberRequest
-	4,  // 31: reservation.booking.v1.StaffService.GetStaffMember:input_type -> reservation.booking.v1.GetStaffMemberRequest
-	6,  // 32: reservation.booking.v1.StaffService.ListStaff:input_type -> reservation.booking.v1.ListStaffRequest
-	8,  // 33: reservation.booking.v1.StaffService.UpdateStaffMember:input_type -> reservation.booking.v1.UpdateStaffMemberRequest
-	14, // 34: reservation.booking.v1.StaffService.GetWorkingHours:input_type -> reservation.booking.v1.GetWorkingHoursRequest
-	16, // 35: reservation.booking.v1.StaffService.ListWorkingHours:input_type -> reservation.booking.v1.ListWorkingHoursRequest
-	18, // 36: reservation.booking.v1.StaffService.SetWorkingHours:input_type -> reservation.booking.v1.SetWorkingHoursRequest
-	21, // 37: reservation.booking.v1.StaffService.CreateTimeOff:input_type -> reservation.booking.v1.CreateTimeOffRequest
-	23, // 38: reservation.booking.v1.StaffService.ListTimeOff:input_type -> reservation.booking.v1.ListTimeOffRequest
-	25, // 39: reservation.booking.v1.StaffService.DeleteTimeOff:input_type -> reservation.booking.v1.DeleteTimeOffRequest
-	28, // 40: reservation.booking.v1.StaffService.CreateHoliday:input_type -> reservation.booking.v1.CreateHolidayRequest
-	30, // 41: reservation.booking.v1.StaffService.ListHolidays:input_type -> reservation.booking.v1.ListHolidaysRequest
-	32, // 42: reservation.booking.v1.StaffService.DeleteHoliday:input_type -> reservation.booking.v1.DeleteHolidayRequest
-	3,  // 43: reservation.booking.v1.StaffService.CreateStaffMember:output_type -> reservation.booking.v1.CreateStaffMemberResponse
-	5,  // 44: reservation.booking.v1.StaffService.GetStaffMember:output_type -> reservation.booking.v1.GetStaffMemberResponse
-	7,  // 45: reservation.booking.v1.StaffService.ListStaff:output_type -> reservation.booking.v1.ListStaffResponse
-	9,  // 46: reservation.booking.v1.StaffService.UpdateStaffMember:output_type -> reservation.booking.v1.UpdateStaffMemberResponse
-	15, // 47: reservation.booking.v1.StaffService.GetWorkingHours:output_type -> reservation.booking.v1.GetWorkingHoursResponse
-	17, // 48: reservation.booking.v1.StaffService.ListWorkingHours:output_type -> reservation.booking.v1.ListWorkingHoursResponse
-	19, // 49: reservation.booking.v1.StaffService.SetWorkingHours:output_type -> reservation.booking.v1.SetWorkingHoursResponse
-	22, // 50: reservation.booking.v1.StaffService.CreateTimeOff:output_type -> reservation.booking.v1.CreateTimeOffResponse
-	24, // 51: reservation.booking.v1.StaffService.ListTimeOff:output_type -> reservation.booking.v1.ListTimeOffResponse
-	26, // 52: reservation.booking.v1.StaffService.DeleteTimeOff:output_type -> reservation.booking.v1.DeleteTimeOffResponse
-	29, // 53: reservation.booking.v1.StaffService.CreateHoliday:output_type -> reservation.booking.v1.CreateHolidayResponse
-	31, // 54: reservation.booking.v1.StaffService.ListHolidays:output_type -> reservation.booking.v1.ListHolidaysResponse
-	33, // 55: reservation.booking.v1.StaffService.DeleteHoliday:output_type -> reservation.booking.v1.DeleteHolidayResponse
-	43, // [43:56] is the sub-list for method output_type
-	30, // [30:43] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	20, // 24: reservation.booking.v1.GetTimeOffResponse.time_off:type_name -> reservation.booking.v1.TimeOff
+	38, // 25: reservation.booking.v1.ListTimeOffRequest.starts_from:type_name -> google.protobuf.Timestamp
+	38, // 26: reservation.booking.v1.ListTimeOffRequest.starts_before:type_name -> google.protobuf.Timestamp
+	20, // 27: reservation.booking.v1.ListTimeOffResponse.time_off:type_name -> reservation.booking.v1.TimeOff
+	38, // 28: reservation.booking.v1.Holiday.created_at:type_name -> google.protobuf.Timestamp
+	29, // 29: reservation.booking.v1.CreateHolidayResponse.holiday:type_name -> reservation.booking.v1.Holiday
+	29, // 30: reservation.booking.v1.GetHolidayResponse.holiday:type_name -> reservation.booking.v1.Holiday
+	29, // 31: reservation.booking.v1.ListHolidaysResponse.holidays:type_name -> reservation.booking.v1.Holiday
+	2,  // 32: reservation.booking.v1.StaffService.CreateStaffMember:input_type -> reservation.booking.v1.CreateStaffMemberRequest
+	4,  // 33: reservation.booking.v1.StaffService.GetStaffMember:input_type -> reservation.booking.v1.GetStaffMemberRequest
+	6,  // 34: reservation.booking.v1.StaffService.ListStaff:input_type -> reservation.booking.v1.ListStaffRequest
+	8,  // 35: reservation.booking.v1.StaffService.UpdateStaffMember:input_type -> reservation.booking.v1.UpdateStaffMemberRequest
+	14, // 36: reservation.booking.v1.StaffService.GetWorkingHours:input_type -> reservation.booking.v1.GetWorkingHoursRequest
+	16, // 37: reservation.booking.v1.StaffService.ListWorkingHours:input_type -> reservation.booking.v1.ListWorkingHoursRequest
+	18, // 38: reservation.booking.v1.StaffService.SetWorkingHours:input_type -> reservation.booking.v1.SetWorkingHoursRequest
+	21, // 39: reservation.booking.v1.StaffService.CreateTimeOff:input_type -> reservation.booking.v1.CreateTimeOffRequest
+	23, // 40: reservation.booking.v1.StaffService.GetTimeOff:input_type -> reservation.booking.v1.GetTimeOffRequest
+	25, // 41: reservation.booking.v1.StaffService.ListTimeOff:input_type -> reservation.booking.v1.ListTimeOffRequest
+	27, // 42: reservation.booking.v1.StaffService.DeleteTimeOff:input_type -> reservation.booking.v1.DeleteTimeOffRequest
+	30, // 43: reservation.booking.v1.StaffService.CreateHoliday:input_type -> reservation.booking.v1.CreateHolidayRequest
+	32, // 44: reservation.booking.v1.StaffService.GetHoliday:input_type -> reservation.booking.v1.GetHolidayRequest
+	34, // 45: reservation.booking.v1.StaffService.ListHolidays:input_type -> reservation.booking.v1.ListHolidaysRequest
+	36, // 46: reservation.booking.v1.StaffService.DeleteHoliday:input_type -> reservation.booking.v1.DeleteHolidayRequest
+	3,  // 47: reservation.booking.v1.StaffService.CreateStaffMember:output_type -> reservation.booking.v1.CreateStaffMemberResponse
+	5,  // 48: reservation.booking.v1.StaffService.GetStaffMember:output_type -> reservation.booking.v1.GetStaffMemberResponse
+	7,  // 49: reservation.booking.v1.StaffService.ListStaff:output_type -> reservation.booking.v1.ListStaffResponse
+	9,  // 50: reservation.booking.v1.StaffService.UpdateStaffMember:output_type -> reservation.booking.v1.UpdateStaffMemberResponse
+	15, // 51: reservation.booking.v1.StaffService.GetWorkingHours:output_type -> reservation.booking.v1.GetWorkingHoursResponse
+	17, // 52: reservation.booking.v1.StaffService.ListWorkingHours:output_type -> reservation.booking.v1.ListWorkingHoursResponse
+	19, // 53: reservation.booking.v1.StaffService.SetWorkingHours:output_type -> reservation.booking.v1.SetWorkingHoursResponse
+	22, // 54: reservation.booking.v1.StaffService.CreateTimeOff:output_type -> reservation.booking.v1.CreateTimeOffResponse
+	24, // 55: reservation.booking.v1.StaffService.GetTimeOff:output_type -> reservation.booking.v1.GetTimeOffResponse
+	26, // 56: reservation.booking.v1.StaffService.ListTimeOff:output_type -> reservation.booking.v1.ListTimeOffResponse
+	28, // 57: reservation.booking.v1.StaffService.DeleteTimeOff:output_type -> reservation.booking.v1.DeleteTimeOffResponse
+	31, // 58: reservation.booking.v1.StaffService.CreateHoliday:output_type -> reservation.booking.v1.CreateHolidayResponse
+	33, // 59: reservation.booking.v1.StaffService.GetHoliday:output_type -> reservation.booking.v1.GetHolidayResponse
+	35, // 60: reservation.booking.v1.StaffService.ListHolidays:output_type -> reservation.booking.v1.ListHolidaysResponse
+	37, // 61: reservation.booking.v1.StaffService.DeleteHoliday:output_type -> reservation.booking.v1.DeleteHolidayResponse
+	47, // [47:62] is the sub-list for method output_type
+	32, // [32:47] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_staff_proto_init() }
@@ -2536,7 +2740,7 @@ func file_reservation_booking_v1_staff_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_staff_proto_rawDesc), len(file_reservation_booking_v1_staff_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   33,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,9 +27,11 @@ const (
 	StaffService_ListWorkingHours_FullMethodName  = "/reservation.booking.v1.StaffService/ListWorkingHours"
 	StaffService_SetWorkingHours_FullMethodName   = "/reservation.booking.v1.StaffService/SetWorkingHours"
 	StaffService_CreateTimeOff_FullMethodName     = "/reservation.booking.v1.StaffService/CreateTimeOff"
+	StaffService_GetTimeOff_FullMethodName        = "/reservation.booking.v1.StaffService/GetTimeOff"
 	StaffService_ListTimeOff_FullMethodName       = "/reservation.booking.v1.StaffService/ListTimeOff"
 	StaffService_DeleteTimeOff_FullMethodName     = "/reservation.booking.v1.StaffService/DeleteTimeOff"
 	StaffService_CreateHoliday_FullMethodName     = "/reservation.booking.v1.StaffService/CreateHoliday"
+	StaffService_GetHoliday_FullMethodName        = "/reservation.booking.v1.StaffService/GetHoliday"
 	StaffService_ListHolidays_FullMethodName      = "/reservation.booking.v1.StaffService/ListHolidays"
 	StaffService_DeleteHoliday_FullMethodName     = "/reservation.booking.v1.StaffService/DeleteHoliday"
 )
@@ -61,6 +63,8 @@ type StaffServiceClient interface {
 	// A person or room can have 1000 times off that end in the future.
 	// Refusals: STAFF_BUSY, ROOM_BUSY, TOO_MANY_TIME_OFF.
 	CreateTimeOff(ctx context.Context, in *CreateTimeOffRequest, opts ...grpc.CallOption) (*CreateTimeOffResponse, error)
+	// GetTimeOff returns one time off.
+	GetTimeOff(ctx context.Context, in *GetTimeOffRequest, opts ...grpc.CallOption) (*GetTimeOffResponse, error)
 	// ListTimeOff returns a page of the time off, in the order of its start.
 	ListTimeOff(ctx context.Context, in *ListTimeOffRequest, opts ...grpc.CallOption) (*ListTimeOffResponse, error)
 	// DeleteTimeOff puts the person or room back on the calendar. A repeated call returns NOT_FOUND.
@@ -69,6 +73,8 @@ type StaffServiceClient interface {
 	// A company can have 1000 holidays, and one for each day and location.
 	// Refusals: HOLIDAY_EXISTS, TOO_MANY_HOLIDAYS.
 	CreateHoliday(ctx context.Context, in *CreateHolidayRequest, opts ...grpc.CallOption) (*CreateHolidayResponse, error)
+	// GetHoliday returns one holiday.
+	GetHoliday(ctx context.Context, in *GetHolidayRequest, opts ...grpc.CallOption) (*GetHolidayResponse, error)
 	// ListHolidays returns a page of the holidays, in the order of their day.
 	ListHolidays(ctx context.Context, in *ListHolidaysRequest, opts ...grpc.CallOption) (*ListHolidaysResponse, error)
 	// DeleteHoliday removes a holiday. A repeated call returns NOT_FOUND.
@@ -163,6 +169,16 @@ func (c *staffServiceClient) CreateTimeOff(ctx context.Context, in *CreateTimeOf
 	return out, nil
 }
 
+func (c *staffServiceClient) GetTimeOff(ctx context.Context, in *GetTimeOffRequest, opts ...grpc.CallOption) (*GetTimeOffResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTimeOffResponse)
+	err := c.cc.Invoke(ctx, StaffService_GetTimeOff_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *staffServiceClient) ListTimeOff(ctx context.Context, in *ListTimeOffRequest, opts ...grpc.CallOption) (*ListTimeOffResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListTimeOffResponse)
@@ -187,6 +203,16 @@ func (c *staffServiceClient) CreateHoliday(ctx context.Context, in *CreateHolida
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CreateHolidayResponse)
 	err := c.cc.Invoke(ctx, StaffService_CreateHoliday_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *staffServiceClient) GetHoliday(ctx context.Context, in *GetHolidayRequest, opts ...grpc.CallOption) (*GetHolidayResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetHolidayResponse)
+	err := c.cc.Invoke(ctx, StaffService_GetHoliday_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -240,6 +266,8 @@ type StaffServiceServer interface {
 	// A person or room can have 1000 times off that end in the future.
 	// Refusals: STAFF_BUSY, ROOM_BUSY, TOO_MANY_TIME_OFF.
 	CreateTimeOff(context.Context, *CreateTimeOffRequest) (*CreateTimeOffResponse, error)
+	// GetTimeOff returns one time off.
+	GetTimeOff(context.Context, *GetTimeOffRequest) (*GetTimeOffResponse, error)
 	// ListTimeOff returns a page of the time off, in the order of its start.
 	ListTimeOff(context.Context, *ListTimeOffRequest) (*ListTimeOffResponse, error)
 	// DeleteTimeOff puts the person or room back on the calendar. A repeated call returns NOT_FOUND.
@@ -248,6 +276,8 @@ type StaffServiceServer interface {
 	// A company can have 1000 holidays, and one for each day and location.
 	// Refusals: HOLIDAY_EXISTS, TOO_MANY_HOLIDAYS.
 	CreateHoliday(context.Context, *CreateHolidayRequest) (*CreateHolidayResponse, error)
+	// GetHoliday returns one holiday.
+	GetHoliday(context.Context, *GetHolidayRequest) (*GetHolidayResponse, error)
 	// ListHolidays returns a page of the holidays, in the order of their day.
 	ListHolidays(context.Context, *ListHolidaysRequest) (*ListHolidaysResponse, error)
 	// DeleteHoliday removes a holiday. A repeated call returns NOT_FOUND.
@@ -286,6 +316,9 @@ func (UnimplementedStaffServiceServer) SetWorkingHours(context.Context, *SetWork
 func (UnimplementedStaffServiceServer) CreateTimeOff(context.Context, *CreateTimeOffRequest) (*CreateTimeOffResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateTimeOff not implemented")
 }
+func (UnimplementedStaffServiceServer) GetTimeOff(context.Context, *GetTimeOffRequest) (*GetTimeOffResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTimeOff not implemented")
+}
 func (UnimplementedStaffServiceServer) ListTimeOff(context.Context, *ListTimeOffRequest) (*ListTimeOffResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTimeOff not implemented")
 }
@@ -294,6 +327,9 @@ func (UnimplementedStaffServiceServer) DeleteTimeOff(context.Context, *DeleteTim
 }
 func (UnimplementedStaffServiceServer) CreateHoliday(context.Context, *CreateHolidayRequest) (*CreateHolidayResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateHoliday not implemented")
+}
+func (UnimplementedStaffServiceServer) GetHoliday(context.Context, *GetHolidayRequest) (*GetHolidayResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetHoliday not implemented")
 }
 func (UnimplementedStaffServiceServer) ListHolidays(context.Context, *ListHolidaysRequest) (*ListHolidaysResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListHolidays not implemented")
@@ -466,6 +502,24 @@ func _StaffService_CreateTimeOff_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _StaffService_GetTimeOff_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTimeOffRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StaffServiceServer).GetTimeOff(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StaffService_GetTimeOff_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StaffServiceServer).GetTimeOff(ctx, req.(*GetTimeOffRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _StaffService_ListTimeOff_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListTimeOffRequest)
 	if err := dec(in); err != nil {
@@ -516,6 +570,24 @@ func _StaffService_CreateHoliday_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(StaffServiceServer).CreateHoliday(ctx, req.(*CreateHolidayRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _StaffService_GetHoliday_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetHolidayRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(StaffServiceServer).GetHoliday(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: StaffService_GetHoliday_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(StaffServiceServer).GetHoliday(ctx, req.(*GetHolidayRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -596,6 +668,10 @@ var StaffService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _StaffService_CreateTimeOff_Handler,
 		},
 		{
+			MethodName: "GetTimeOff",
+			Handler:    _StaffService_GetTimeOff_Handler,
+		},
+		{
 			MethodName: "ListTimeOff",
 			Handler:    _StaffService_ListTimeOff_Handler,
 		},
@@ -606,6 +682,10 @@ var StaffService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CreateHoliday",
 			Handler:    _StaffService_CreateHoliday_Handler,
+		},
+		{
+			MethodName: "GetHoliday",
+			Handler:    _StaffService_GetHoliday_Handler,
 		},
 		{
 			MethodName: "ListHolidays",

@@ -2071,7 +2071,7 @@ func (x *CreateAppointmentHoldResponse) GetHold() *AppointmentHold {
 // ListAssignmentsRequest has the query parameters of GET /assignments.
 type ListAssignmentsRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
-	StartsFrom   *string                `protobuf:"bytes,1,opt,name=starts_from,json=startsFrom,proto3,oneof" json:"starts_from,omitempty"`
+	EndsAfter    *string                `protobuf:"bytes,1,opt,name=ends_after,json=endsAfter,proto3,oneof" json:"ends_after,omitempty"`
 	StartsBefore *string                `protobuf:"bytes,2,opt,name=starts_before,json=startsBefore,proto3,oneof" json:"starts_before,omitempty"`
 	// staff_ and room_ identifiers, separated by commas.
 	ResourceIds   *string `protobuf:"bytes,3,opt,name=resource_ids,json=resourceIds,proto3,oneof" json:"resource_ids,omitempty"`
@@ -2109,9 +2109,9 @@ func (*ListAssignmentsRequest) Descriptor() ([]byte, []int) {
 	return file_reservation_edge_b_v1_appointment_proto_rawDescGZIP(), []int{25}
 }
 
-func (x *ListAssignmentsRequest) GetStartsFrom() string {
-	if x != nil && x.StartsFrom != nil {
-		return *x.StartsFrom
+func (x *ListAssignmentsRequest) GetEndsAfter() string {
+	if x != nil && x.EndsAfter != nil {
+		return *x.EndsAfter
 	}
 	return ""
 }
@@ -2582,13 +2582,13 @@ const file_reservation_edge_b_v1_appointment_proto_rawDesc = "" +
 	"\x1cCreateAppointmentHoldRequest\x12?\n" +
 	"\x04hold\x18\x01 \x01(\v2+.reservation.edge.b.v1.AppointmentHoldWriteR\x04hold\"[\n" +
 	"\x1dCreateAppointmentHoldResponse\x12:\n" +
-	"\x04hold\x18\x01 \x01(\v2&.reservation.edge.b.v1.AppointmentHoldR\x04hold\"\xdf\x01\n" +
-	"\x16ListAssignmentsRequest\x12-\n" +
-	"\vstarts_from\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\n" +
-	"startsFrom\x88\x01\x01\x121\n" +
+	"\x04hold\x18\x01 \x01(\v2&.reservation.edge.b.v1.AppointmentHoldR\x04hold\"\xdc\x01\n" +
+	"\x16ListAssignmentsRequest\x12+\n" +
+	"\n" +
+	"ends_after\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\tendsAfter\x88\x01\x01\x121\n" +
 	"\rstarts_before\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\fstartsBefore\x88\x01\x01\x120\n" +
-	"\fresource_ids\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xd86H\x02R\vresourceIds\x88\x01\x01B\x0e\n" +
-	"\f_starts_fromB\x10\n" +
+	"\fresource_ids\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xd86H\x02R\vresourceIds\x88\x01\x01B\r\n" +
+	"\v_ends_afterB\x10\n" +
 	"\x0e_starts_beforeB\x0f\n" +
 	"\r_resource_ids\"|\n" +
 	"\x17ListAssignmentsResponse\x12C\n" +

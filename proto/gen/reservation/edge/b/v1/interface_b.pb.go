@@ -2662,7 +2662,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2т\x01\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\x97\x84\x01\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -2795,10 +2795,14 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x11UpdateStaffMember\x12/.reservation.edge.b.v1.UpdateStaffMemberRequest\x1a0.reservation.edge.b.v1.UpdateStaffMemberResponse\x12p\n" +
 	"\x0fGetWorkingHours\x12-.reservation.edge.b.v1.GetWorkingHoursRequest\x1a..reservation.edge.b.v1.GetWorkingHoursResponse\x12y\n" +
 	"\x12UpdateWorkingHours\x120.reservation.edge.b.v1.UpdateWorkingHoursRequest\x1a1.reservation.edge.b.v1.UpdateWorkingHoursResponse\x12d\n" +
-	"\vListTimeOff\x12).reservation.edge.b.v1.ListTimeOffRequest\x1a*.reservation.edge.b.v1.ListTimeOffResponse\x12j\n" +
+	"\vListTimeOff\x12).reservation.edge.b.v1.ListTimeOffRequest\x1a*.reservation.edge.b.v1.ListTimeOffResponse\x12a\n" +
+	"\n" +
+	"GetTimeOff\x12(.reservation.edge.b.v1.GetTimeOffRequest\x1a).reservation.edge.b.v1.GetTimeOffResponse\x12j\n" +
 	"\rCreateTimeOff\x12+.reservation.edge.b.v1.CreateTimeOffRequest\x1a,.reservation.edge.b.v1.CreateTimeOffResponse\x12j\n" +
 	"\rDeleteTimeOff\x12+.reservation.edge.b.v1.DeleteTimeOffRequest\x1a,.reservation.edge.b.v1.DeleteTimeOffResponse\x12g\n" +
-	"\fListHolidays\x12*.reservation.edge.b.v1.ListHolidaysRequest\x1a+.reservation.edge.b.v1.ListHolidaysResponse\x12j\n" +
+	"\fListHolidays\x12*.reservation.edge.b.v1.ListHolidaysRequest\x1a+.reservation.edge.b.v1.ListHolidaysResponse\x12a\n" +
+	"\n" +
+	"GetHoliday\x12(.reservation.edge.b.v1.GetHolidayRequest\x1a).reservation.edge.b.v1.GetHolidayResponse\x12j\n" +
 	"\rCreateHoliday\x12+.reservation.edge.b.v1.CreateHolidayRequest\x1a,.reservation.edge.b.v1.CreateHolidayResponse\x12j\n" +
 	"\rDeleteHoliday\x12+.reservation.edge.b.v1.DeleteHolidayRequest\x1a,.reservation.edge.b.v1.DeleteHolidayResponse\x12^\n" +
 	"\tListRooms\x12'.reservation.edge.b.v1.ListRoomsRequest\x1a(.reservation.edge.b.v1.ListRoomsResponse\x12X\n" +
@@ -2984,162 +2988,166 @@ var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
 	(*GetWorkingHoursRequest)(nil),                  // 144: reservation.edge.b.v1.GetWorkingHoursRequest
 	(*UpdateWorkingHoursRequest)(nil),               // 145: reservation.edge.b.v1.UpdateWorkingHoursRequest
 	(*ListTimeOffRequest)(nil),                      // 146: reservation.edge.b.v1.ListTimeOffRequest
-	(*CreateTimeOffRequest)(nil),                    // 147: reservation.edge.b.v1.CreateTimeOffRequest
-	(*DeleteTimeOffRequest)(nil),                    // 148: reservation.edge.b.v1.DeleteTimeOffRequest
-	(*ListHolidaysRequest)(nil),                     // 149: reservation.edge.b.v1.ListHolidaysRequest
-	(*CreateHolidayRequest)(nil),                    // 150: reservation.edge.b.v1.CreateHolidayRequest
-	(*DeleteHolidayRequest)(nil),                    // 151: reservation.edge.b.v1.DeleteHolidayRequest
-	(*ListRoomsRequest)(nil),                        // 152: reservation.edge.b.v1.ListRoomsRequest
-	(*GetRoomRequest)(nil),                          // 153: reservation.edge.b.v1.GetRoomRequest
-	(*CreateRoomRequest)(nil),                       // 154: reservation.edge.b.v1.CreateRoomRequest
-	(*UpdateRoomRequest)(nil),                       // 155: reservation.edge.b.v1.UpdateRoomRequest
-	(*ListAppointmentTypesRequest)(nil),             // 156: reservation.edge.b.v1.ListAppointmentTypesRequest
-	(*GetAppointmentTypeRequest)(nil),               // 157: reservation.edge.b.v1.GetAppointmentTypeRequest
-	(*CreateAppointmentTypeRequest)(nil),            // 158: reservation.edge.b.v1.CreateAppointmentTypeRequest
-	(*UpdateAppointmentTypeRequest)(nil),            // 159: reservation.edge.b.v1.UpdateAppointmentTypeRequest
-	(*FindSlotsRequest)(nil),                        // 160: reservation.edge.b.v1.FindSlotsRequest
-	(*ListAppointmentsRequest)(nil),                 // 161: reservation.edge.b.v1.ListAppointmentsRequest
-	(*GetAppointmentRequest)(nil),                   // 162: reservation.edge.b.v1.GetAppointmentRequest
-	(*CreateAppointmentRequest)(nil),                // 163: reservation.edge.b.v1.CreateAppointmentRequest
-	(*MoveAppointmentRequest)(nil),                  // 164: reservation.edge.b.v1.MoveAppointmentRequest
-	(*CancelAppointmentRequest)(nil),                // 165: reservation.edge.b.v1.CancelAppointmentRequest
-	(*CreateAppointmentHoldRequest)(nil),            // 166: reservation.edge.b.v1.CreateAppointmentHoldRequest
-	(*ListAssignmentsRequest)(nil),                  // 167: reservation.edge.b.v1.ListAssignmentsRequest
-	(*GetTestClockRequest)(nil),                     // 168: reservation.edge.b.v1.GetTestClockRequest
-	(*AdvanceTestClockRequest)(nil),                 // 169: reservation.edge.b.v1.AdvanceTestClockRequest
-	(*ResetTestDataRequest)(nil),                    // 170: reservation.edge.b.v1.ResetTestDataRequest
-	(*ListEventsResponse)(nil),                      // 171: reservation.edge.b.v1.ListEventsResponse
-	(*GetEventResponse)(nil),                        // 172: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventResponse)(nil),                     // 173: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventResponse)(nil),                     // 174: reservation.edge.b.v1.UpdateEventResponse
-	(*DeleteEventResponse)(nil),                     // 175: reservation.edge.b.v1.DeleteEventResponse
-	(*ListRegistrationsResponse)(nil),               // 176: reservation.edge.b.v1.ListRegistrationsResponse
-	(*CreateRegistrationResponse)(nil),              // 177: reservation.edge.b.v1.CreateRegistrationResponse
-	(*GetRegistrationResponse)(nil),                 // 178: reservation.edge.b.v1.GetRegistrationResponse
-	(*DeleteRegistrationResponse)(nil),              // 179: reservation.edge.b.v1.DeleteRegistrationResponse
-	(*AddEventDateResponse)(nil),                    // 180: reservation.edge.b.v1.AddEventDateResponse
-	(*ListEventDatesResponse)(nil),                  // 181: reservation.edge.b.v1.ListEventDatesResponse
-	(*GetEventDateResponse)(nil),                    // 182: reservation.edge.b.v1.GetEventDateResponse
-	(*UpdateEventDateResponse)(nil),                 // 183: reservation.edge.b.v1.UpdateEventDateResponse
-	(*CancelEventDateResponse)(nil),                 // 184: reservation.edge.b.v1.CancelEventDateResponse
-	(*JoinWaitlistResponse)(nil),                    // 185: reservation.edge.b.v1.JoinWaitlistResponse
-	(*ListAllRegistrationsResponse)(nil),            // 186: reservation.edge.b.v1.ListAllRegistrationsResponse
-	(*GetAnyRegistrationResponse)(nil),              // 187: reservation.edge.b.v1.GetAnyRegistrationResponse
-	(*CancelRegistrationResponse)(nil),              // 188: reservation.edge.b.v1.CancelRegistrationResponse
-	(*PreviewCancellationResponse)(nil),             // 189: reservation.edge.b.v1.PreviewCancellationResponse
-	(*RefundRegistrationResponse)(nil),              // 190: reservation.edge.b.v1.RefundRegistrationResponse
-	(*RecordAttendanceResponse)(nil),                // 191: reservation.edge.b.v1.RecordAttendanceResponse
-	(*ListTransactionsResponse)(nil),                // 192: reservation.edge.b.v1.ListTransactionsResponse
-	(*CreateTransactionResponse)(nil),               // 193: reservation.edge.b.v1.CreateTransactionResponse
-	(*GetTransactionResponse)(nil),                  // 194: reservation.edge.b.v1.GetTransactionResponse
-	(*CreateHoldResponse)(nil),                      // 195: reservation.edge.b.v1.CreateHoldResponse
-	(*GetHoldResponse)(nil),                         // 196: reservation.edge.b.v1.GetHoldResponse
-	(*ConfirmHoldResponse)(nil),                     // 197: reservation.edge.b.v1.ConfirmHoldResponse
-	(*DeleteHoldResponse)(nil),                      // 198: reservation.edge.b.v1.DeleteHoldResponse
-	(*ListWaitlistEntriesResponse)(nil),             // 199: reservation.edge.b.v1.ListWaitlistEntriesResponse
-	(*GetWaitlistEntryResponse)(nil),                // 200: reservation.edge.b.v1.GetWaitlistEntryResponse
-	(*AcceptOfferResponse)(nil),                     // 201: reservation.edge.b.v1.AcceptOfferResponse
-	(*DeleteWaitlistEntryResponse)(nil),             // 202: reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	(*ListCalendarsResponse)(nil),                   // 203: reservation.edge.b.v1.ListCalendarsResponse
-	(*GetCalendarResponse)(nil),                     // 204: reservation.edge.b.v1.GetCalendarResponse
-	(*CreateCalendarResponse)(nil),                  // 205: reservation.edge.b.v1.CreateCalendarResponse
-	(*DeleteCalendarResponse)(nil),                  // 206: reservation.edge.b.v1.DeleteCalendarResponse
-	(*ListDiscountCodesResponse)(nil),               // 207: reservation.edge.b.v1.ListDiscountCodesResponse
-	(*GetDiscountCodeResponse)(nil),                 // 208: reservation.edge.b.v1.GetDiscountCodeResponse
-	(*CreateDiscountCodeResponse)(nil),              // 209: reservation.edge.b.v1.CreateDiscountCodeResponse
-	(*UpdateDiscountCodeResponse)(nil),              // 210: reservation.edge.b.v1.UpdateDiscountCodeResponse
-	(*ListLedgerResponse)(nil),                      // 211: reservation.edge.b.v1.ListLedgerResponse
-	(*ListWebhookEndpointsResponse)(nil),            // 212: reservation.edge.b.v1.ListWebhookEndpointsResponse
-	(*GetWebhookEndpointResponse)(nil),              // 213: reservation.edge.b.v1.GetWebhookEndpointResponse
-	(*CreateWebhookEndpointResponse)(nil),           // 214: reservation.edge.b.v1.CreateWebhookEndpointResponse
-	(*UpdateWebhookEndpointResponse)(nil),           // 215: reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	(*DeleteWebhookEndpointResponse)(nil),           // 216: reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	(*GetWebhookSecretResponse)(nil),                // 217: reservation.edge.b.v1.GetWebhookSecretResponse
-	(*RotateWebhookSecretResponse)(nil),             // 218: reservation.edge.b.v1.RotateWebhookSecretResponse
-	(*SendWebhookTestResponse)(nil),                 // 219: reservation.edge.b.v1.SendWebhookTestResponse
-	(*ListWebhookDeliveriesResponse)(nil),           // 220: reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	(*GetWebhookDeliveryResponse)(nil),              // 221: reservation.edge.b.v1.GetWebhookDeliveryResponse
-	(*ReplayWebhookDeliveryResponse)(nil),           // 222: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	(*ReplayWebhookDeliveriesResponse)(nil),         // 223: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	(*ListWebhookMessagesResponse)(nil),             // 224: reservation.edge.b.v1.ListWebhookMessagesResponse
-	(*ListRequestsResponse)(nil),                    // 225: reservation.edge.b.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),                      // 226: reservation.edge.b.v1.GetRequestResponse
-	(*ListPlansResponse)(nil),                       // 227: reservation.edge.b.v1.ListPlansResponse
-	(*GetPlanResponse)(nil),                         // 228: reservation.edge.b.v1.GetPlanResponse
-	(*CreatePlanResponse)(nil),                      // 229: reservation.edge.b.v1.CreatePlanResponse
-	(*UpdatePlanResponse)(nil),                      // 230: reservation.edge.b.v1.UpdatePlanResponse
-	(*ListSubscriptionsResponse)(nil),               // 231: reservation.edge.b.v1.ListSubscriptionsResponse
-	(*GetSubscriptionResponse)(nil),                 // 232: reservation.edge.b.v1.GetSubscriptionResponse
-	(*CreateSubscriptionResponse)(nil),              // 233: reservation.edge.b.v1.CreateSubscriptionResponse
-	(*ListSubscriptionPeriodsResponse)(nil),         // 234: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	(*ListAccountEntriesResponse)(nil),              // 235: reservation.edge.b.v1.ListAccountEntriesResponse
-	(*PauseSubscriptionResponse)(nil),               // 236: reservation.edge.b.v1.PauseSubscriptionResponse
-	(*ResumeSubscriptionResponse)(nil),              // 237: reservation.edge.b.v1.ResumeSubscriptionResponse
-	(*PreviewPlanChangeResponse)(nil),               // 238: reservation.edge.b.v1.PreviewPlanChangeResponse
-	(*ChangePlanResponse)(nil),                      // 239: reservation.edge.b.v1.ChangePlanResponse
-	(*WithdrawPlanChangeResponse)(nil),              // 240: reservation.edge.b.v1.WithdrawPlanChangeResponse
-	(*PreviewSubscriptionCancellationResponse)(nil), // 241: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	(*CancelSubscriptionResponse)(nil),              // 242: reservation.edge.b.v1.CancelSubscriptionResponse
-	(*WithdrawCancellationResponse)(nil),            // 243: reservation.edge.b.v1.WithdrawCancellationResponse
-	(*RecordPaymentResponse)(nil),                   // 244: reservation.edge.b.v1.RecordPaymentResponse
-	(*RecordPaymentFailureResponse)(nil),            // 245: reservation.edge.b.v1.RecordPaymentFailureResponse
-	(*WaivePaymentResponse)(nil),                    // 246: reservation.edge.b.v1.WaivePaymentResponse
-	(*RecordRefundResponse)(nil),                    // 247: reservation.edge.b.v1.RecordRefundResponse
-	(*GetSubscriptionSettingsResponse)(nil),         // 248: reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	(*UpdateSubscriptionSettingsResponse)(nil),      // 249: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	(*ListMediaResponse)(nil),                       // 250: reservation.edge.b.v1.ListMediaResponse
-	(*GetMediaItemResponse)(nil),                    // 251: reservation.edge.b.v1.GetMediaItemResponse
-	(*CreateMediaItemResponse)(nil),                 // 252: reservation.edge.b.v1.CreateMediaItemResponse
-	(*UpdateMediaItemResponse)(nil),                 // 253: reservation.edge.b.v1.UpdateMediaItemResponse
-	(*DeleteMediaItemResponse)(nil),                 // 254: reservation.edge.b.v1.DeleteMediaItemResponse
-	(*CreateUploadResponse)(nil),                    // 255: reservation.edge.b.v1.CreateUploadResponse
-	(*GetUploadResponse)(nil),                       // 256: reservation.edge.b.v1.GetUploadResponse
-	(*CompleteUploadResponse)(nil),                  // 257: reservation.edge.b.v1.CompleteUploadResponse
-	(*CancelUploadResponse)(nil),                    // 258: reservation.edge.b.v1.CancelUploadResponse
-	(*CreatePlaybackLinkResponse)(nil),              // 259: reservation.edge.b.v1.CreatePlaybackLinkResponse
-	(*RecordProgressResponse)(nil),                  // 260: reservation.edge.b.v1.RecordProgressResponse
-	(*ListMediaCollectionsResponse)(nil),            // 261: reservation.edge.b.v1.ListMediaCollectionsResponse
-	(*GetMediaCollectionResponse)(nil),              // 262: reservation.edge.b.v1.GetMediaCollectionResponse
-	(*CreateMediaCollectionResponse)(nil),           // 263: reservation.edge.b.v1.CreateMediaCollectionResponse
-	(*UpdateMediaCollectionResponse)(nil),           // 264: reservation.edge.b.v1.UpdateMediaCollectionResponse
-	(*DeleteMediaCollectionResponse)(nil),           // 265: reservation.edge.b.v1.DeleteMediaCollectionResponse
-	(*ListMediaEntitlementsResponse)(nil),           // 266: reservation.edge.b.v1.ListMediaEntitlementsResponse
-	(*GetMediaEntitlementResponse)(nil),             // 267: reservation.edge.b.v1.GetMediaEntitlementResponse
-	(*CreateMediaEntitlementResponse)(nil),          // 268: reservation.edge.b.v1.CreateMediaEntitlementResponse
-	(*DeleteMediaEntitlementResponse)(nil),          // 269: reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	(*ListCustomerMediaResponse)(nil),               // 270: reservation.edge.b.v1.ListCustomerMediaResponse
-	(*GetCustomerMediaResponse)(nil),                // 271: reservation.edge.b.v1.GetCustomerMediaResponse
-	(*ListStaffResponse)(nil),                       // 272: reservation.edge.b.v1.ListStaffResponse
-	(*GetStaffMemberResponse)(nil),                  // 273: reservation.edge.b.v1.GetStaffMemberResponse
-	(*CreateStaffMemberResponse)(nil),               // 274: reservation.edge.b.v1.CreateStaffMemberResponse
-	(*UpdateStaffMemberResponse)(nil),               // 275: reservation.edge.b.v1.UpdateStaffMemberResponse
-	(*GetWorkingHoursResponse)(nil),                 // 276: reservation.edge.b.v1.GetWorkingHoursResponse
-	(*UpdateWorkingHoursResponse)(nil),              // 277: reservation.edge.b.v1.UpdateWorkingHoursResponse
-	(*ListTimeOffResponse)(nil),                     // 278: reservation.edge.b.v1.ListTimeOffResponse
-	(*CreateTimeOffResponse)(nil),                   // 279: reservation.edge.b.v1.CreateTimeOffResponse
-	(*DeleteTimeOffResponse)(nil),                   // 280: reservation.edge.b.v1.DeleteTimeOffResponse
-	(*ListHolidaysResponse)(nil),                    // 281: reservation.edge.b.v1.ListHolidaysResponse
-	(*CreateHolidayResponse)(nil),                   // 282: reservation.edge.b.v1.CreateHolidayResponse
-	(*DeleteHolidayResponse)(nil),                   // 283: reservation.edge.b.v1.DeleteHolidayResponse
-	(*ListRoomsResponse)(nil),                       // 284: reservation.edge.b.v1.ListRoomsResponse
-	(*GetRoomResponse)(nil),                         // 285: reservation.edge.b.v1.GetRoomResponse
-	(*CreateRoomResponse)(nil),                      // 286: reservation.edge.b.v1.CreateRoomResponse
-	(*UpdateRoomResponse)(nil),                      // 287: reservation.edge.b.v1.UpdateRoomResponse
-	(*ListAppointmentTypesResponse)(nil),            // 288: reservation.edge.b.v1.ListAppointmentTypesResponse
-	(*GetAppointmentTypeResponse)(nil),              // 289: reservation.edge.b.v1.GetAppointmentTypeResponse
-	(*CreateAppointmentTypeResponse)(nil),           // 290: reservation.edge.b.v1.CreateAppointmentTypeResponse
-	(*UpdateAppointmentTypeResponse)(nil),           // 291: reservation.edge.b.v1.UpdateAppointmentTypeResponse
-	(*FindSlotsResponse)(nil),                       // 292: reservation.edge.b.v1.FindSlotsResponse
-	(*ListAppointmentsResponse)(nil),                // 293: reservation.edge.b.v1.ListAppointmentsResponse
-	(*GetAppointmentResponse)(nil),                  // 294: reservation.edge.b.v1.GetAppointmentResponse
-	(*CreateAppointmentResponse)(nil),               // 295: reservation.edge.b.v1.CreateAppointmentResponse
-	(*MoveAppointmentResponse)(nil),                 // 296: reservation.edge.b.v1.MoveAppointmentResponse
-	(*CancelAppointmentResponse)(nil),               // 297: reservation.edge.b.v1.CancelAppointmentResponse
-	(*CreateAppointmentHoldResponse)(nil),           // 298: reservation.edge.b.v1.CreateAppointmentHoldResponse
-	(*ListAssignmentsResponse)(nil),                 // 299: reservation.edge.b.v1.ListAssignmentsResponse
-	(*GetTestClockResponse)(nil),                    // 300: reservation.edge.b.v1.GetTestClockResponse
-	(*AdvanceTestClockResponse)(nil),                // 301: reservation.edge.b.v1.AdvanceTestClockResponse
-	(*ResetTestDataResponse)(nil),                   // 302: reservation.edge.b.v1.ResetTestDataResponse
+	(*GetTimeOffRequest)(nil),                       // 147: reservation.edge.b.v1.GetTimeOffRequest
+	(*CreateTimeOffRequest)(nil),                    // 148: reservation.edge.b.v1.CreateTimeOffRequest
+	(*DeleteTimeOffRequest)(nil),                    // 149: reservation.edge.b.v1.DeleteTimeOffRequest
+	(*ListHolidaysRequest)(nil),                     // 150: reservation.edge.b.v1.ListHolidaysRequest
+	(*GetHolidayRequest)(nil),                       // 151: reservation.edge.b.v1.GetHolidayRequest
+	(*CreateHolidayRequest)(nil),                    // 152: reservation.edge.b.v1.CreateHolidayRequest
+	(*DeleteHolidayRequest)(nil),                    // 153: reservation.edge.b.v1.DeleteHolidayRequest
+	(*ListRoomsRequest)(nil),                        // 154: reservation.edge.b.v1.ListRoomsRequest
+	(*GetRoomRequest)(nil),                          // 155: reservation.edge.b.v1.GetRoomRequest
+	(*CreateRoomRequest)(nil),                       // 156: reservation.edge.b.v1.CreateRoomRequest
+	(*UpdateRoomRequest)(nil),                       // 157: reservation.edge.b.v1.UpdateRoomRequest
+	(*ListAppointmentTypesRequest)(nil),             // 158: reservation.edge.b.v1.ListAppointmentTypesRequest
+	(*GetAppointmentTypeRequest)(nil),               // 159: reservation.edge.b.v1.GetAppointmentTypeRequest
+	(*CreateAppointmentTypeRequest)(nil),            // 160: reservation.edge.b.v1.CreateAppointmentTypeRequest
+	(*UpdateAppointmentTypeRequest)(nil),            // 161: reservation.edge.b.v1.UpdateAppointmentTypeRequest
+	(*FindSlotsRequest)(nil),                        // 162: reservation.edge.b.v1.FindSlotsRequest
+	(*ListAppointmentsRequest)(nil),                 // 163: reservation.edge.b.v1.ListAppointmentsRequest
+	(*GetAppointmentRequest)(nil),                   // 164: reservation.edge.b.v1.GetAppointmentRequest
+	(*CreateAppointmentRequest)(nil),                // 165: reservation.edge.b.v1.CreateAppointmentRequest
+	(*MoveAppointmentRequest)(nil),                  // 166: reservation.edge.b.v1.MoveAppointmentRequest
+	(*CancelAppointmentRequest)(nil),                // 167: reservation.edge.b.v1.CancelAppointmentRequest
+	(*CreateAppointmentHoldRequest)(nil),            // 168: reservation.edge.b.v1.CreateAppointmentHoldRequest
+	(*ListAssignmentsRequest)(nil),                  // 169: reservation.edge.b.v1.ListAssignmentsRequest
+	(*GetTestClockRequest)(nil),                     // 170: reservation.edge.b.v1.GetTestClockRequest
+	(*AdvanceTestClockRequest)(nil),                 // 171: reservation.edge.b.v1.AdvanceTestClockRequest
+	(*ResetTestDataRequest)(nil),                    // 172: reservation.edge.b.v1.ResetTestDataRequest
+	(*ListEventsResponse)(nil),                      // 173: reservation.edge.b.v1.ListEventsResponse
+	(*GetEventResponse)(nil),                        // 174: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventResponse)(nil),                     // 175: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventResponse)(nil),                     // 176: reservation.edge.b.v1.UpdateEventResponse
+	(*DeleteEventResponse)(nil),                     // 177: reservation.edge.b.v1.DeleteEventResponse
+	(*ListRegistrationsResponse)(nil),               // 178: reservation.edge.b.v1.ListRegistrationsResponse
+	(*CreateRegistrationResponse)(nil),              // 179: reservation.edge.b.v1.CreateRegistrationResponse
+	(*GetRegistrationResponse)(nil),                 // 180: reservation.edge.b.v1.GetRegistrationResponse
+	(*DeleteRegistrationResponse)(nil),              // 181: reservation.edge.b.v1.DeleteRegistrationResponse
+	(*AddEventDateResponse)(nil),                    // 182: reservation.edge.b.v1.AddEventDateResponse
+	(*ListEventDatesResponse)(nil),                  // 183: reservation.edge.b.v1.ListEventDatesResponse
+	(*GetEventDateResponse)(nil),                    // 184: reservation.edge.b.v1.GetEventDateResponse
+	(*UpdateEventDateResponse)(nil),                 // 185: reservation.edge.b.v1.UpdateEventDateResponse
+	(*CancelEventDateResponse)(nil),                 // 186: reservation.edge.b.v1.CancelEventDateResponse
+	(*JoinWaitlistResponse)(nil),                    // 187: reservation.edge.b.v1.JoinWaitlistResponse
+	(*ListAllRegistrationsResponse)(nil),            // 188: reservation.edge.b.v1.ListAllRegistrationsResponse
+	(*GetAnyRegistrationResponse)(nil),              // 189: reservation.edge.b.v1.GetAnyRegistrationResponse
+	(*CancelRegistrationResponse)(nil),              // 190: reservation.edge.b.v1.CancelRegistrationResponse
+	(*PreviewCancellationResponse)(nil),             // 191: reservation.edge.b.v1.PreviewCancellationResponse
+	(*RefundRegistrationResponse)(nil),              // 192: reservation.edge.b.v1.RefundRegistrationResponse
+	(*RecordAttendanceResponse)(nil),                // 193: reservation.edge.b.v1.RecordAttendanceResponse
+	(*ListTransactionsResponse)(nil),                // 194: reservation.edge.b.v1.ListTransactionsResponse
+	(*CreateTransactionResponse)(nil),               // 195: reservation.edge.b.v1.CreateTransactionResponse
+	(*GetTransactionResponse)(nil),                  // 196: reservation.edge.b.v1.GetTransactionResponse
+	(*CreateHoldResponse)(nil),                      // 197: reservation.edge.b.v1.CreateHoldResponse
+	(*GetHoldResponse)(nil),                         // 198: reservation.edge.b.v1.GetHoldResponse
+	(*ConfirmHoldResponse)(nil),                     // 199: reservation.edge.b.v1.ConfirmHoldResponse
+	(*DeleteHoldResponse)(nil),                      // 200: reservation.edge.b.v1.DeleteHoldResponse
+	(*ListWaitlistEntriesResponse)(nil),             // 201: reservation.edge.b.v1.ListWaitlistEntriesResponse
+	(*GetWaitlistEntryResponse)(nil),                // 202: reservation.edge.b.v1.GetWaitlistEntryResponse
+	(*AcceptOfferResponse)(nil),                     // 203: reservation.edge.b.v1.AcceptOfferResponse
+	(*DeleteWaitlistEntryResponse)(nil),             // 204: reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	(*ListCalendarsResponse)(nil),                   // 205: reservation.edge.b.v1.ListCalendarsResponse
+	(*GetCalendarResponse)(nil),                     // 206: reservation.edge.b.v1.GetCalendarResponse
+	(*CreateCalendarResponse)(nil),                  // 207: reservation.edge.b.v1.CreateCalendarResponse
+	(*DeleteCalendarResponse)(nil),                  // 208: reservation.edge.b.v1.DeleteCalendarResponse
+	(*ListDiscountCodesResponse)(nil),               // 209: reservation.edge.b.v1.ListDiscountCodesResponse
+	(*GetDiscountCodeResponse)(nil),                 // 210: reservation.edge.b.v1.GetDiscountCodeResponse
+	(*CreateDiscountCodeResponse)(nil),              // 211: reservation.edge.b.v1.CreateDiscountCodeResponse
+	(*UpdateDiscountCodeResponse)(nil),              // 212: reservation.edge.b.v1.UpdateDiscountCodeResponse
+	(*ListLedgerResponse)(nil),                      // 213: reservation.edge.b.v1.ListLedgerResponse
+	(*ListWebhookEndpointsResponse)(nil),            // 214: reservation.edge.b.v1.ListWebhookEndpointsResponse
+	(*GetWebhookEndpointResponse)(nil),              // 215: reservation.edge.b.v1.GetWebhookEndpointResponse
+	(*CreateWebhookEndpointResponse)(nil),           // 216: reservation.edge.b.v1.CreateWebhookEndpointResponse
+	(*UpdateWebhookEndpointResponse)(nil),           // 217: reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	(*DeleteWebhookEndpointResponse)(nil),           // 218: reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	(*GetWebhookSecretResponse)(nil),                // 219: reservation.edge.b.v1.GetWebhookSecretResponse
+	(*RotateWebhookSecretResponse)(nil),             // 220: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*SendWebhookTestResponse)(nil),                 // 221: reservation.edge.b.v1.SendWebhookTestResponse
+	(*ListWebhookDeliveriesResponse)(nil),           // 222: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryResponse)(nil),              // 223: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryResponse)(nil),           // 224: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*ReplayWebhookDeliveriesResponse)(nil),         // 225: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesResponse)(nil),             // 226: reservation.edge.b.v1.ListWebhookMessagesResponse
+	(*ListRequestsResponse)(nil),                    // 227: reservation.edge.b.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),                      // 228: reservation.edge.b.v1.GetRequestResponse
+	(*ListPlansResponse)(nil),                       // 229: reservation.edge.b.v1.ListPlansResponse
+	(*GetPlanResponse)(nil),                         // 230: reservation.edge.b.v1.GetPlanResponse
+	(*CreatePlanResponse)(nil),                      // 231: reservation.edge.b.v1.CreatePlanResponse
+	(*UpdatePlanResponse)(nil),                      // 232: reservation.edge.b.v1.UpdatePlanResponse
+	(*ListSubscriptionsResponse)(nil),               // 233: reservation.edge.b.v1.ListSubscriptionsResponse
+	(*GetSubscriptionResponse)(nil),                 // 234: reservation.edge.b.v1.GetSubscriptionResponse
+	(*CreateSubscriptionResponse)(nil),              // 235: reservation.edge.b.v1.CreateSubscriptionResponse
+	(*ListSubscriptionPeriodsResponse)(nil),         // 236: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	(*ListAccountEntriesResponse)(nil),              // 237: reservation.edge.b.v1.ListAccountEntriesResponse
+	(*PauseSubscriptionResponse)(nil),               // 238: reservation.edge.b.v1.PauseSubscriptionResponse
+	(*ResumeSubscriptionResponse)(nil),              // 239: reservation.edge.b.v1.ResumeSubscriptionResponse
+	(*PreviewPlanChangeResponse)(nil),               // 240: reservation.edge.b.v1.PreviewPlanChangeResponse
+	(*ChangePlanResponse)(nil),                      // 241: reservation.edge.b.v1.ChangePlanResponse
+	(*WithdrawPlanChangeResponse)(nil),              // 242: reservation.edge.b.v1.WithdrawPlanChangeResponse
+	(*PreviewSubscriptionCancellationResponse)(nil), // 243: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	(*CancelSubscriptionResponse)(nil),              // 244: reservation.edge.b.v1.CancelSubscriptionResponse
+	(*WithdrawCancellationResponse)(nil),            // 245: reservation.edge.b.v1.WithdrawCancellationResponse
+	(*RecordPaymentResponse)(nil),                   // 246: reservation.edge.b.v1.RecordPaymentResponse
+	(*RecordPaymentFailureResponse)(nil),            // 247: reservation.edge.b.v1.RecordPaymentFailureResponse
+	(*WaivePaymentResponse)(nil),                    // 248: reservation.edge.b.v1.WaivePaymentResponse
+	(*RecordRefundResponse)(nil),                    // 249: reservation.edge.b.v1.RecordRefundResponse
+	(*GetSubscriptionSettingsResponse)(nil),         // 250: reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	(*UpdateSubscriptionSettingsResponse)(nil),      // 251: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	(*ListMediaResponse)(nil),                       // 252: reservation.edge.b.v1.ListMediaResponse
+	(*GetMediaItemResponse)(nil),                    // 253: reservation.edge.b.v1.GetMediaItemResponse
+	(*CreateMediaItemResponse)(nil),                 // 254: reservation.edge.b.v1.CreateMediaItemResponse
+	(*UpdateMediaItemResponse)(nil),                 // 255: reservation.edge.b.v1.UpdateMediaItemResponse
+	(*DeleteMediaItemResponse)(nil),                 // 256: reservation.edge.b.v1.DeleteMediaItemResponse
+	(*CreateUploadResponse)(nil),                    // 257: reservation.edge.b.v1.CreateUploadResponse
+	(*GetUploadResponse)(nil),                       // 258: reservation.edge.b.v1.GetUploadResponse
+	(*CompleteUploadResponse)(nil),                  // 259: reservation.edge.b.v1.CompleteUploadResponse
+	(*CancelUploadResponse)(nil),                    // 260: reservation.edge.b.v1.CancelUploadResponse
+	(*CreatePlaybackLinkResponse)(nil),              // 261: reservation.edge.b.v1.CreatePlaybackLinkResponse
+	(*RecordProgressResponse)(nil),                  // 262: reservation.edge.b.v1.RecordProgressResponse
+	(*ListMediaCollectionsResponse)(nil),            // 263: reservation.edge.b.v1.ListMediaCollectionsResponse
+	(*GetMediaCollectionResponse)(nil),              // 264: reservation.edge.b.v1.GetMediaCollectionResponse
+	(*CreateMediaCollectionResponse)(nil),           // 265: reservation.edge.b.v1.CreateMediaCollectionResponse
+	(*UpdateMediaCollectionResponse)(nil),           // 266: reservation.edge.b.v1.UpdateMediaCollectionResponse
+	(*DeleteMediaCollectionResponse)(nil),           // 267: reservation.edge.b.v1.DeleteMediaCollectionResponse
+	(*ListMediaEntitlementsResponse)(nil),           // 268: reservation.edge.b.v1.ListMediaEntitlementsResponse
+	(*GetMediaEntitlementResponse)(nil),             // 269: reservation.edge.b.v1.GetMediaEntitlementResponse
+	(*CreateMediaEntitlementResponse)(nil),          // 270: reservation.edge.b.v1.CreateMediaEntitlementResponse
+	(*DeleteMediaEntitlementResponse)(nil),          // 271: reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	(*ListCustomerMediaResponse)(nil),               // 272: reservation.edge.b.v1.ListCustomerMediaResponse
+	(*GetCustomerMediaResponse)(nil),                // 273: reservation.edge.b.v1.GetCustomerMediaResponse
+	(*ListStaffResponse)(nil),                       // 274: reservation.edge.b.v1.ListStaffResponse
+	(*GetStaffMemberResponse)(nil),                  // 275: reservation.edge.b.v1.GetStaffMemberResponse
+	(*CreateStaffMemberResponse)(nil),               // 276: reservation.edge.b.v1.CreateStaffMemberResponse
+	(*UpdateStaffMemberResponse)(nil),               // 277: reservation.edge.b.v1.UpdateStaffMemberResponse
+	(*GetWorkingHoursResponse)(nil),                 // 278: reservation.edge.b.v1.GetWorkingHoursResponse
+	(*UpdateWorkingHoursResponse)(nil),              // 279: reservation.edge.b.v1.UpdateWorkingHoursResponse
+	(*ListTimeOffResponse)(nil),                     // 280: reservation.edge.b.v1.ListTimeOffResponse
+	(*GetTimeOffResponse)(nil),                      // 281: reservation.edge.b.v1.GetTimeOffResponse
+	(*CreateTimeOffResponse)(nil),                   // 282: reservation.edge.b.v1.CreateTimeOffResponse
+	(*DeleteTimeOffResponse)(nil),                   // 283: reservation.edge.b.v1.DeleteTimeOffResponse
+	(*ListHolidaysResponse)(nil),                    // 284: reservation.edge.b.v1.ListHolidaysResponse
+	(*GetHolidayResponse)(nil),                      // 285: reservation.edge.b.v1.GetHolidayResponse
+	(*CreateHolidayResponse)(nil),                   // 286: reservation.edge.b.v1.CreateHolidayResponse
+	(*DeleteHolidayResponse)(nil),                   // 287: reservation.edge.b.v1.DeleteHolidayResponse
+	(*ListRoomsResponse)(nil),                       // 288: reservation.edge.b.v1.ListRoomsResponse
+	(*GetRoomResponse)(nil),                         // 289: reservation.edge.b.v1.GetRoomResponse
+	(*CreateRoomResponse)(nil),                      // 290: reservation.edge.b.v1.CreateRoomResponse
+	(*UpdateRoomResponse)(nil),                      // 291: reservation.edge.b.v1.UpdateRoomResponse
+	(*ListAppointmentTypesResponse)(nil),            // 292: reservation.edge.b.v1.ListAppointmentTypesResponse
+	(*GetAppointmentTypeResponse)(nil),              // 293: reservation.edge.b.v1.GetAppointmentTypeResponse
+	(*CreateAppointmentTypeResponse)(nil),           // 294: reservation.edge.b.v1.CreateAppointmentTypeResponse
+	(*UpdateAppointmentTypeResponse)(nil),           // 295: reservation.edge.b.v1.UpdateAppointmentTypeResponse
+	(*FindSlotsResponse)(nil),                       // 296: reservation.edge.b.v1.FindSlotsResponse
+	(*ListAppointmentsResponse)(nil),                // 297: reservation.edge.b.v1.ListAppointmentsResponse
+	(*GetAppointmentResponse)(nil),                  // 298: reservation.edge.b.v1.GetAppointmentResponse
+	(*CreateAppointmentResponse)(nil),               // 299: reservation.edge.b.v1.CreateAppointmentResponse
+	(*MoveAppointmentResponse)(nil),                 // 300: reservation.edge.b.v1.MoveAppointmentResponse
+	(*CancelAppointmentResponse)(nil),               // 301: reservation.edge.b.v1.CancelAppointmentResponse
+	(*CreateAppointmentHoldResponse)(nil),           // 302: reservation.edge.b.v1.CreateAppointmentHoldResponse
+	(*ListAssignmentsResponse)(nil),                 // 303: reservation.edge.b.v1.ListAssignmentsResponse
+	(*GetTestClockResponse)(nil),                    // 304: reservation.edge.b.v1.GetTestClockResponse
+	(*AdvanceTestClockResponse)(nil),                // 305: reservation.edge.b.v1.AdvanceTestClockResponse
+	(*ResetTestDataResponse)(nil),                   // 306: reservation.edge.b.v1.ResetTestDataResponse
 }
 var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	2,   // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
@@ -3289,177 +3297,181 @@ var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	144, // 144: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:input_type -> reservation.edge.b.v1.GetWorkingHoursRequest
 	145, // 145: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:input_type -> reservation.edge.b.v1.UpdateWorkingHoursRequest
 	146, // 146: reservation.edge.b.v1.InterfaceBService.ListTimeOff:input_type -> reservation.edge.b.v1.ListTimeOffRequest
-	147, // 147: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:input_type -> reservation.edge.b.v1.CreateTimeOffRequest
-	148, // 148: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:input_type -> reservation.edge.b.v1.DeleteTimeOffRequest
-	149, // 149: reservation.edge.b.v1.InterfaceBService.ListHolidays:input_type -> reservation.edge.b.v1.ListHolidaysRequest
-	150, // 150: reservation.edge.b.v1.InterfaceBService.CreateHoliday:input_type -> reservation.edge.b.v1.CreateHolidayRequest
-	151, // 151: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:input_type -> reservation.edge.b.v1.DeleteHolidayRequest
-	152, // 152: reservation.edge.b.v1.InterfaceBService.ListRooms:input_type -> reservation.edge.b.v1.ListRoomsRequest
-	153, // 153: reservation.edge.b.v1.InterfaceBService.GetRoom:input_type -> reservation.edge.b.v1.GetRoomRequest
-	154, // 154: reservation.edge.b.v1.InterfaceBService.CreateRoom:input_type -> reservation.edge.b.v1.CreateRoomRequest
-	155, // 155: reservation.edge.b.v1.InterfaceBService.UpdateRoom:input_type -> reservation.edge.b.v1.UpdateRoomRequest
-	156, // 156: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:input_type -> reservation.edge.b.v1.ListAppointmentTypesRequest
-	157, // 157: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:input_type -> reservation.edge.b.v1.GetAppointmentTypeRequest
-	158, // 158: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:input_type -> reservation.edge.b.v1.CreateAppointmentTypeRequest
-	159, // 159: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:input_type -> reservation.edge.b.v1.UpdateAppointmentTypeRequest
-	160, // 160: reservation.edge.b.v1.InterfaceBService.FindSlots:input_type -> reservation.edge.b.v1.FindSlotsRequest
-	161, // 161: reservation.edge.b.v1.InterfaceBService.ListAppointments:input_type -> reservation.edge.b.v1.ListAppointmentsRequest
-	162, // 162: reservation.edge.b.v1.InterfaceBService.GetAppointment:input_type -> reservation.edge.b.v1.GetAppointmentRequest
-	163, // 163: reservation.edge.b.v1.InterfaceBService.CreateAppointment:input_type -> reservation.edge.b.v1.CreateAppointmentRequest
-	164, // 164: reservation.edge.b.v1.InterfaceBService.MoveAppointment:input_type -> reservation.edge.b.v1.MoveAppointmentRequest
-	165, // 165: reservation.edge.b.v1.InterfaceBService.CancelAppointment:input_type -> reservation.edge.b.v1.CancelAppointmentRequest
-	166, // 166: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:input_type -> reservation.edge.b.v1.CreateAppointmentHoldRequest
-	167, // 167: reservation.edge.b.v1.InterfaceBService.ListAssignments:input_type -> reservation.edge.b.v1.ListAssignmentsRequest
-	168, // 168: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
-	169, // 169: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
-	170, // 170: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
-	5,   // 171: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
-	27,  // 172: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
-	28,  // 173: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
-	29,  // 174: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
-	10,  // 175: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
-	171, // 176: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
-	172, // 177: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
-	173, // 178: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
-	174, // 179: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
-	175, // 180: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
-	176, // 181: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
-	177, // 182: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
-	178, // 183: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
-	179, // 184: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
-	180, // 185: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
-	181, // 186: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
-	182, // 187: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
-	183, // 188: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
-	184, // 189: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
-	185, // 190: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
-	186, // 191: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
-	187, // 192: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
-	188, // 193: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
-	189, // 194: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
-	190, // 195: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
-	191, // 196: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
-	192, // 197: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
-	193, // 198: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
-	194, // 199: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
-	195, // 200: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
-	196, // 201: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
-	197, // 202: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
-	198, // 203: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
-	199, // 204: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
-	200, // 205: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
-	201, // 206: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
-	202, // 207: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	14,  // 208: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
-	30,  // 209: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
-	31,  // 210: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
-	32,  // 211: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
-	23,  // 212: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
-	33,  // 213: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
-	34,  // 214: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
-	35,  // 215: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
-	203, // 216: reservation.edge.b.v1.InterfaceBService.ListCalendars:output_type -> reservation.edge.b.v1.ListCalendarsResponse
-	204, // 217: reservation.edge.b.v1.InterfaceBService.GetCalendar:output_type -> reservation.edge.b.v1.GetCalendarResponse
-	205, // 218: reservation.edge.b.v1.InterfaceBService.CreateCalendar:output_type -> reservation.edge.b.v1.CreateCalendarResponse
-	206, // 219: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:output_type -> reservation.edge.b.v1.DeleteCalendarResponse
-	207, // 220: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
-	208, // 221: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
-	209, // 222: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
-	210, // 223: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
-	211, // 224: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
-	212, // 225: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
-	213, // 226: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
-	214, // 227: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
-	215, // 228: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	216, // 229: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	217, // 230: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
-	218, // 231: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
-	219, // 232: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
-	220, // 233: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	221, // 234: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
-	222, // 235: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	223, // 236: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	224, // 237: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
-	225, // 238: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
-	226, // 239: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
-	227, // 240: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
-	228, // 241: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
-	229, // 242: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
-	230, // 243: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
-	231, // 244: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
-	232, // 245: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
-	233, // 246: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
-	234, // 247: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	235, // 248: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
-	236, // 249: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
-	237, // 250: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
-	238, // 251: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
-	239, // 252: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
-	240, // 253: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
-	241, // 254: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	242, // 255: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
-	243, // 256: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
-	244, // 257: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
-	245, // 258: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
-	246, // 259: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
-	247, // 260: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
-	248, // 261: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	249, // 262: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	250, // 263: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
-	251, // 264: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
-	252, // 265: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
-	253, // 266: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
-	254, // 267: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
-	255, // 268: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
-	256, // 269: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
-	257, // 270: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
-	258, // 271: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
-	259, // 272: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
-	260, // 273: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
-	261, // 274: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
-	262, // 275: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
-	263, // 276: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
-	264, // 277: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
-	265, // 278: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
-	266, // 279: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
-	267, // 280: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
-	268, // 281: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
-	269, // 282: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	270, // 283: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
-	271, // 284: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
-	272, // 285: reservation.edge.b.v1.InterfaceBService.ListStaff:output_type -> reservation.edge.b.v1.ListStaffResponse
-	273, // 286: reservation.edge.b.v1.InterfaceBService.GetStaffMember:output_type -> reservation.edge.b.v1.GetStaffMemberResponse
-	274, // 287: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:output_type -> reservation.edge.b.v1.CreateStaffMemberResponse
-	275, // 288: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:output_type -> reservation.edge.b.v1.UpdateStaffMemberResponse
-	276, // 289: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:output_type -> reservation.edge.b.v1.GetWorkingHoursResponse
-	277, // 290: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:output_type -> reservation.edge.b.v1.UpdateWorkingHoursResponse
-	278, // 291: reservation.edge.b.v1.InterfaceBService.ListTimeOff:output_type -> reservation.edge.b.v1.ListTimeOffResponse
-	279, // 292: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:output_type -> reservation.edge.b.v1.CreateTimeOffResponse
-	280, // 293: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:output_type -> reservation.edge.b.v1.DeleteTimeOffResponse
-	281, // 294: reservation.edge.b.v1.InterfaceBService.ListHolidays:output_type -> reservation.edge.b.v1.ListHolidaysResponse
-	282, // 295: reservation.edge.b.v1.InterfaceBService.CreateHoliday:output_type -> reservation.edge.b.v1.CreateHolidayResponse
-	283, // 296: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:output_type -> reservation.edge.b.v1.DeleteHolidayResponse
-	284, // 297: reservation.edge.b.v1.InterfaceBService.ListRooms:output_type -> reservation.edge.b.v1.ListRoomsResponse
-	285, // 298: reservation.edge.b.v1.InterfaceBService.GetRoom:output_type -> reservation.edge.b.v1.GetRoomResponse
-	286, // 299: reservation.edge.b.v1.InterfaceBService.CreateRoom:output_type -> reservation.edge.b.v1.CreateRoomResponse
-	287, // 300: reservation.edge.b.v1.InterfaceBService.UpdateRoom:output_type -> reservation.edge.b.v1.UpdateRoomResponse
-	288, // 301: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:output_type -> reservation.edge.b.v1.ListAppointmentTypesResponse
-	289, // 302: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:output_type -> reservation.edge.b.v1.GetAppointmentTypeResponse
-	290, // 303: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:output_type -> reservation.edge.b.v1.CreateAppointmentTypeResponse
-	291, // 304: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:output_type -> reservation.edge.b.v1.UpdateAppointmentTypeResponse
-	292, // 305: reservation.edge.b.v1.InterfaceBService.FindSlots:output_type -> reservation.edge.b.v1.FindSlotsResponse
-	293, // 306: reservation.edge.b.v1.InterfaceBService.ListAppointments:output_type -> reservation.edge.b.v1.ListAppointmentsResponse
-	294, // 307: reservation.edge.b.v1.InterfaceBService.GetAppointment:output_type -> reservation.edge.b.v1.GetAppointmentResponse
-	295, // 308: reservation.edge.b.v1.InterfaceBService.CreateAppointment:output_type -> reservation.edge.b.v1.CreateAppointmentResponse
-	296, // 309: reservation.edge.b.v1.InterfaceBService.MoveAppointment:output_type -> reservation.edge.b.v1.MoveAppointmentResponse
-	297, // 310: reservation.edge.b.v1.InterfaceBService.CancelAppointment:output_type -> reservation.edge.b.v1.CancelAppointmentResponse
-	298, // 311: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:output_type -> reservation.edge.b.v1.CreateAppointmentHoldResponse
-	299, // 312: reservation.edge.b.v1.InterfaceBService.ListAssignments:output_type -> reservation.edge.b.v1.ListAssignmentsResponse
-	300, // 313: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
-	301, // 314: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
-	302, // 315: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
-	171, // [171:316] is the sub-list for method output_type
-	26,  // [26:171] is the sub-list for method input_type
+	147, // 147: reservation.edge.b.v1.InterfaceBService.GetTimeOff:input_type -> reservation.edge.b.v1.GetTimeOffRequest
+	148, // 148: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:input_type -> reservation.edge.b.v1.CreateTimeOffRequest
+	149, // 149: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:input_type -> reservation.edge.b.v1.DeleteTimeOffRequest
+	150, // 150: reservation.edge.b.v1.InterfaceBService.ListHolidays:input_type -> reservation.edge.b.v1.ListHolidaysRequest
+	151, // 151: reservation.edge.b.v1.InterfaceBService.GetHoliday:input_type -> reservation.edge.b.v1.GetHolidayRequest
+	152, // 152: reservation.edge.b.v1.InterfaceBService.CreateHoliday:input_type -> reservation.edge.b.v1.CreateHolidayRequest
+	153, // 153: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:input_type -> reservation.edge.b.v1.DeleteHolidayRequest
+	154, // 154: reservation.edge.b.v1.InterfaceBService.ListRooms:input_type -> reservation.edge.b.v1.ListRoomsRequest
+	155, // 155: reservation.edge.b.v1.InterfaceBService.GetRoom:input_type -> reservation.edge.b.v1.GetRoomRequest
+	156, // 156: reservation.edge.b.v1.InterfaceBService.CreateRoom:input_type -> reservation.edge.b.v1.CreateRoomRequest
+	157, // 157: reservation.edge.b.v1.InterfaceBService.UpdateRoom:input_type -> reservation.edge.b.v1.UpdateRoomRequest
+	158, // 158: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:input_type -> reservation.edge.b.v1.ListAppointmentTypesRequest
+	159, // 159: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:input_type -> reservation.edge.b.v1.GetAppointmentTypeRequest
+	160, // 160: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:input_type -> reservation.edge.b.v1.CreateAppointmentTypeRequest
+	161, // 161: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:input_type -> reservation.edge.b.v1.UpdateAppointmentTypeRequest
+	162, // 162: reservation.edge.b.v1.InterfaceBService.FindSlots:input_type -> reservation.edge.b.v1.FindSlotsRequest
+	163, // 163: reservation.edge.b.v1.InterfaceBService.ListAppointments:input_type -> reservation.edge.b.v1.ListAppointmentsRequest
+	164, // 164: reservation.edge.b.v1.InterfaceBService.GetAppointment:input_type -> reservation.edge.b.v1.GetAppointmentRequest
+	165, // 165: reservation.edge.b.v1.InterfaceBService.CreateAppointment:input_type -> reservation.edge.b.v1.CreateAppointmentRequest
+	166, // 166: reservation.edge.b.v1.InterfaceBService.MoveAppointment:input_type -> reservation.edge.b.v1.MoveAppointmentRequest
+	167, // 167: reservation.edge.b.v1.InterfaceBService.CancelAppointment:input_type -> reservation.edge.b.v1.CancelAppointmentRequest
+	168, // 168: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:input_type -> reservation.edge.b.v1.CreateAppointmentHoldRequest
+	169, // 169: reservation.edge.b.v1.InterfaceBService.ListAssignments:input_type -> reservation.edge.b.v1.ListAssignmentsRequest
+	170, // 170: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
+	171, // 171: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
+	172, // 172: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
+	5,   // 173: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
+	27,  // 174: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
+	28,  // 175: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
+	29,  // 176: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
+	10,  // 177: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
+	173, // 178: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
+	174, // 179: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
+	175, // 180: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
+	176, // 181: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
+	177, // 182: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
+	178, // 183: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
+	179, // 184: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
+	180, // 185: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
+	181, // 186: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
+	182, // 187: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
+	183, // 188: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
+	184, // 189: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
+	185, // 190: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
+	186, // 191: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
+	187, // 192: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
+	188, // 193: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
+	189, // 194: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
+	190, // 195: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
+	191, // 196: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
+	192, // 197: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
+	193, // 198: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
+	194, // 199: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
+	195, // 200: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
+	196, // 201: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
+	197, // 202: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
+	198, // 203: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
+	199, // 204: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
+	200, // 205: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
+	201, // 206: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
+	202, // 207: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
+	203, // 208: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
+	204, // 209: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	14,  // 210: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
+	30,  // 211: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
+	31,  // 212: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
+	32,  // 213: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
+	23,  // 214: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
+	33,  // 215: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
+	34,  // 216: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
+	35,  // 217: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
+	205, // 218: reservation.edge.b.v1.InterfaceBService.ListCalendars:output_type -> reservation.edge.b.v1.ListCalendarsResponse
+	206, // 219: reservation.edge.b.v1.InterfaceBService.GetCalendar:output_type -> reservation.edge.b.v1.GetCalendarResponse
+	207, // 220: reservation.edge.b.v1.InterfaceBService.CreateCalendar:output_type -> reservation.edge.b.v1.CreateCalendarResponse
+	208, // 221: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:output_type -> reservation.edge.b.v1.DeleteCalendarResponse
+	209, // 222: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
+	210, // 223: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
+	211, // 224: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
+	212, // 225: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
+	213, // 226: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
+	214, // 227: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
+	215, // 228: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
+	216, // 229: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
+	217, // 230: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	218, // 231: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	219, // 232: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
+	220, // 233: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
+	221, // 234: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
+	222, // 235: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	223, // 236: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
+	224, // 237: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	225, // 238: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	226, // 239: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
+	227, // 240: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
+	228, // 241: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
+	229, // 242: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
+	230, // 243: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
+	231, // 244: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
+	232, // 245: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
+	233, // 246: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
+	234, // 247: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
+	235, // 248: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
+	236, // 249: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	237, // 250: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
+	238, // 251: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
+	239, // 252: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
+	240, // 253: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
+	241, // 254: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
+	242, // 255: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
+	243, // 256: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	244, // 257: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
+	245, // 258: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
+	246, // 259: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
+	247, // 260: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
+	248, // 261: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
+	249, // 262: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
+	250, // 263: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	251, // 264: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	252, // 265: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
+	253, // 266: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
+	254, // 267: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
+	255, // 268: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
+	256, // 269: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
+	257, // 270: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
+	258, // 271: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
+	259, // 272: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
+	260, // 273: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
+	261, // 274: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
+	262, // 275: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
+	263, // 276: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
+	264, // 277: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
+	265, // 278: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
+	266, // 279: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
+	267, // 280: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
+	268, // 281: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
+	269, // 282: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
+	270, // 283: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
+	271, // 284: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	272, // 285: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
+	273, // 286: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
+	274, // 287: reservation.edge.b.v1.InterfaceBService.ListStaff:output_type -> reservation.edge.b.v1.ListStaffResponse
+	275, // 288: reservation.edge.b.v1.InterfaceBService.GetStaffMember:output_type -> reservation.edge.b.v1.GetStaffMemberResponse
+	276, // 289: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:output_type -> reservation.edge.b.v1.CreateStaffMemberResponse
+	277, // 290: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:output_type -> reservation.edge.b.v1.UpdateStaffMemberResponse
+	278, // 291: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:output_type -> reservation.edge.b.v1.GetWorkingHoursResponse
+	279, // 292: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:output_type -> reservation.edge.b.v1.UpdateWorkingHoursResponse
+	280, // 293: reservation.edge.b.v1.InterfaceBService.ListTimeOff:output_type -> reservation.edge.b.v1.ListTimeOffResponse
+	281, // 294: reservation.edge.b.v1.InterfaceBService.GetTimeOff:output_type -> reservation.edge.b.v1.GetTimeOffResponse
+	282, // 295: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:output_type -> reservation.edge.b.v1.CreateTimeOffResponse
+	283, // 296: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:output_type -> reservation.edge.b.v1.DeleteTimeOffResponse
+	284, // 297: reservation.edge.b.v1.InterfaceBService.ListHolidays:output_type -> reservation.edge.b.v1.ListHolidaysResponse
+	285, // 298: reservation.edge.b.v1.InterfaceBService.GetHoliday:output_type -> reservation.edge.b.v1.GetHolidayResponse
+	286, // 299: reservation.edge.b.v1.InterfaceBService.CreateHoliday:output_type -> reservation.edge.b.v1.CreateHolidayResponse
+	287, // 300: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:output_type -> reservation.edge.b.v1.DeleteHolidayResponse
+	288, // 301: reservation.edge.b.v1.InterfaceBService.ListRooms:output_type -> reservation.edge.b.v1.ListRoomsResponse
+	289, // 302: reservation.edge.b.v1.InterfaceBService.GetRoom:output_type -> reservation.edge.b.v1.GetRoomResponse
+	290, // 303: reservation.edge.b.v1.InterfaceBService.CreateRoom:output_type -> reservation.edge.b.v1.CreateRoomResponse
+	291, // 304: reservation.edge.b.v1.InterfaceBService.UpdateRoom:output_type -> reservation.edge.b.v1.UpdateRoomResponse
+	292, // 305: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:output_type -> reservation.edge.b.v1.ListAppointmentTypesResponse
+	293, // 306: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:output_type -> reservation.edge.b.v1.GetAppointmentTypeResponse
+	294, // 307: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:output_type -> reservation.edge.b.v1.CreateAppointmentTypeResponse
+	295, // 308: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:output_type -> reservation.edge.b.v1.UpdateAppointmentTypeResponse
+	296, // 309: reservation.edge.b.v1.InterfaceBService.FindSlots:output_type -> reservation.edge.b.v1.FindSlotsResponse
+	297, // 310: reservation.edge.b.v1.InterfaceBService.ListAppointments:output_type -> reservation.edge.b.v1.ListAppointmentsResponse
+	298, // 311: reservation.edge.b.v1.InterfaceBService.GetAppointment:output_type -> reservation.edge.b.v1.GetAppointmentResponse
+	299, // 312: reservation.edge.b.v1.InterfaceBService.CreateAppointment:output_type -> reservation.edge.b.v1.CreateAppointmentResponse
+	300, // 313: reservation.edge.b.v1.InterfaceBService.MoveAppointment:output_type -> reservation.edge.b.v1.MoveAppointmentResponse
+	301, // 314: reservation.edge.b.v1.InterfaceBService.CancelAppointment:output_type -> reservation.edge.b.v1.CancelAppointmentResponse
+	302, // 315: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:output_type -> reservation.edge.b.v1.CreateAppointmentHoldResponse
+	303, // 316: reservation.edge.b.v1.InterfaceBService.ListAssignments:output_type -> reservation.edge.b.v1.ListAssignmentsResponse
+	304, // 317: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
+	305, // 318: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
+	306, // 319: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
+	173, // [173:320] is the sub-list for method output_type
+	26,  // [26:173] is the sub-list for method input_type
 	26,  // [26:26] is the sub-list for extension type_name
 	26,  // [26:26] is the sub-list for extension extendee
 	0,   // [0:26] is the sub-list for field type_name

@@ -5341,6 +5341,45 @@ func local_request_InterfaceBService_ListTimeOff_0(ctx context.Context, marshale
 	return msg, metadata, err
 }
 
+func request_InterfaceBService_GetTimeOff_0(ctx context.Context, marshaler runtime.Marshaler, client InterfaceBServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq GetTimeOffRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "id")
+	}
+	protoReq.Id, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "id", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.GetTimeOff(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_InterfaceBService_GetTimeOff_0(ctx context.Context, marshaler runtime.Marshaler, server InterfaceBServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq GetTimeOffRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "id")
+	}
+	protoReq.Id, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "id", err)
+	}
+	msg, err := server.GetTimeOff(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_InterfaceBService_CreateTimeOff_0(ctx context.Context, marshaler runtime.Marshaler, client InterfaceBServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq CreateTimeOffRequest
@@ -5439,6 +5478,45 @@ func local_request_InterfaceBService_ListHolidays_0(ctx context.Context, marshal
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
 	}
 	msg, err := server.ListHolidays(ctx, &protoReq)
+	return msg, metadata, err
+}
+
+func request_InterfaceBService_GetHoliday_0(ctx context.Context, marshaler runtime.Marshaler, client InterfaceBServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq GetHolidayRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "id")
+	}
+	protoReq.Id, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "id", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.GetHoliday(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_InterfaceBService_GetHoliday_0(ctx context.Context, marshaler runtime.Marshaler, server InterfaceBServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq GetHolidayRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	val, ok := pathParams["id"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "id")
+	}
+	protoReq.Id, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "id", err)
+	}
+	msg, err := server.GetHoliday(ctx, &protoReq)
 	return msg, metadata, err
 }
 
@@ -8893,6 +8971,26 @@ func RegisterInterfaceBServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		}
 		forward_InterfaceBService_ListTimeOff_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_InterfaceBService_GetTimeOff_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/reservation.edge.b.v1.InterfaceBService/GetTimeOff", runtime.WithHTTPPathPattern("/api/v1/time-off/{id}"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_InterfaceBService_GetTimeOff_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_InterfaceBService_GetTimeOff_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_GetTimeOff_0{resp.(*GetTimeOffResponse)}, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_InterfaceBService_CreateTimeOff_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -8952,6 +9050,26 @@ func RegisterInterfaceBServiceHandlerServer(ctx context.Context, mux *runtime.Se
 			return
 		}
 		forward_InterfaceBService_ListHolidays_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodGet, pattern_InterfaceBService_GetHoliday_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/reservation.edge.b.v1.InterfaceBService/GetHoliday", runtime.WithHTTPPathPattern("/api/v1/holidays/{id}"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_InterfaceBService_GetHoliday_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_InterfaceBService_GetHoliday_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_GetHoliday_0{resp.(*GetHolidayResponse)}, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_InterfaceBService_CreateHoliday_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -11697,6 +11815,23 @@ func RegisterInterfaceBServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		}
 		forward_InterfaceBService_ListTimeOff_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_InterfaceBService_GetTimeOff_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/reservation.edge.b.v1.InterfaceBService/GetTimeOff", runtime.WithHTTPPathPattern("/api/v1/time-off/{id}"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_InterfaceBService_GetTimeOff_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_InterfaceBService_GetTimeOff_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_GetTimeOff_0{resp.(*GetTimeOffResponse)}, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_InterfaceBService_CreateTimeOff_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -11747,6 +11882,23 @@ func RegisterInterfaceBServiceHandlerClient(ctx context.Context, mux *runtime.Se
 			return
 		}
 		forward_InterfaceBService_ListHolidays_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodGet, pattern_InterfaceBService_GetHoliday_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/reservation.edge.b.v1.InterfaceBService/GetHoliday", runtime.WithHTTPPathPattern("/api/v1/holidays/{id}"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_InterfaceBService_GetHoliday_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_InterfaceBService_GetHoliday_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_GetHoliday_0{resp.(*GetHolidayResponse)}, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_InterfaceBService_CreateHoliday_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -12952,6 +13104,15 @@ func (m response_InterfaceBService_UpdateWorkingHours_0) XXX_ResponseBody() inte
 	return response.Hours
 }
 
+type response_InterfaceBService_GetTimeOff_0 struct {
+	*GetTimeOffResponse
+}
+
+func (m response_InterfaceBService_GetTimeOff_0) XXX_ResponseBody() interface{} {
+	response := m.GetTimeOffResponse
+	return response.TimeOff
+}
+
 type response_InterfaceBService_CreateTimeOff_0 struct {
 	*CreateTimeOffResponse
 }
@@ -12959,6 +13120,15 @@ type response_InterfaceBService_CreateTimeOff_0 struct {
 func (m response_InterfaceBService_CreateTimeOff_0) XXX_ResponseBody() interface{} {
 	response := m.CreateTimeOffResponse
 	return response.TimeOff
+}
+
+type response_InterfaceBService_GetHoliday_0 struct {
+	*GetHolidayResponse
+}
+
+func (m response_InterfaceBService_GetHoliday_0) XXX_ResponseBody() interface{} {
+	response := m.GetHolidayResponse
+	return response.Holiday
 }
 
 type response_InterfaceBService_CreateHoliday_0 struct {
@@ -13238,9 +13408,11 @@ var (
 	pattern_InterfaceBService_GetWorkingHours_0                 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api", "v1", "staff", "id", "hours"}, ""))
 	pattern_InterfaceBService_UpdateWorkingHours_0              = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api", "v1", "staff", "id", "hours"}, ""))
 	pattern_InterfaceBService_ListTimeOff_0                     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"api", "v1", "time-off"}, ""))
+	pattern_InterfaceBService_GetTimeOff_0                      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api", "v1", "time-off", "id"}, ""))
 	pattern_InterfaceBService_CreateTimeOff_0                   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"api", "v1", "time-off"}, ""))
 	pattern_InterfaceBService_DeleteTimeOff_0                   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api", "v1", "time-off", "id"}, ""))
 	pattern_InterfaceBService_ListHolidays_0                    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"api", "v1", "holidays"}, ""))
+	pattern_InterfaceBService_GetHoliday_0                      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api", "v1", "holidays", "id"}, ""))
 	pattern_InterfaceBService_CreateHoliday_0                   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"api", "v1", "holidays"}, ""))
 	pattern_InterfaceBService_DeleteHoliday_0                   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api", "v1", "holidays", "id"}, ""))
 	pattern_InterfaceBService_ListRooms_0                       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"api", "v1", "rooms"}, ""))
@@ -13399,9 +13571,11 @@ var (
 	forward_InterfaceBService_GetWorkingHours_0                 = runtime.ForwardResponseMessage
 	forward_InterfaceBService_UpdateWorkingHours_0              = runtime.ForwardResponseMessage
 	forward_InterfaceBService_ListTimeOff_0                     = runtime.ForwardResponseMessage
+	forward_InterfaceBService_GetTimeOff_0                      = runtime.ForwardResponseMessage
 	forward_InterfaceBService_CreateTimeOff_0                   = runtime.ForwardResponseMessage
 	forward_InterfaceBService_DeleteTimeOff_0                   = runtime.ForwardResponseMessage
 	forward_InterfaceBService_ListHolidays_0                    = runtime.ForwardResponseMessage
+	forward_InterfaceBService_GetHoliday_0                      = runtime.ForwardResponseMessage
 	forward_InterfaceBService_CreateHoliday_0                   = runtime.ForwardResponseMessage
 	forward_InterfaceBService_DeleteHoliday_0                   = runtime.ForwardResponseMessage
 	forward_InterfaceBService_ListRooms_0                       = runtime.ForwardResponseMessage

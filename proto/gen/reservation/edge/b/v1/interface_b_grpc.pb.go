@@ -146,9 +146,11 @@ const (
 	InterfaceBService_GetWorkingHours_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetWorkingHours"
 	InterfaceBService_UpdateWorkingHours_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/UpdateWorkingHours"
 	InterfaceBService_ListTimeOff_FullMethodName                     = "/reservation.edge.b.v1.InterfaceBService/ListTimeOff"
+	InterfaceBService_GetTimeOff_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/GetTimeOff"
 	InterfaceBService_CreateTimeOff_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/CreateTimeOff"
 	InterfaceBService_DeleteTimeOff_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/DeleteTimeOff"
 	InterfaceBService_ListHolidays_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/ListHolidays"
+	InterfaceBService_GetHoliday_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/GetHoliday"
 	InterfaceBService_CreateHoliday_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/CreateHoliday"
 	InterfaceBService_DeleteHoliday_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/DeleteHoliday"
 	InterfaceBService_ListRooms_FullMethodName                       = "/reservation.edge.b.v1.InterfaceBService/ListRooms"
@@ -420,12 +422,16 @@ type InterfaceBServiceClient interface {
 	UpdateWorkingHours(ctx context.Context, in *UpdateWorkingHoursRequest, opts ...grpc.CallOption) (*UpdateWorkingHoursResponse, error)
 	// ListTimeOff is GET /time-off.
 	ListTimeOff(ctx context.Context, in *ListTimeOffRequest, opts ...grpc.CallOption) (*ListTimeOffResponse, error)
+	// GetTimeOff is GET /time-off/{id}.
+	GetTimeOff(ctx context.Context, in *GetTimeOffRequest, opts ...grpc.CallOption) (*GetTimeOffResponse, error)
 	// CreateTimeOff is POST /time-off.
 	CreateTimeOff(ctx context.Context, in *CreateTimeOffRequest, opts ...grpc.CallOption) (*CreateTimeOffResponse, error)
 	// DeleteTimeOff is DELETE /time-off/{id}.
 	DeleteTimeOff(ctx context.Context, in *DeleteTimeOffRequest, opts ...grpc.CallOption) (*DeleteTimeOffResponse, error)
 	// ListHolidays is GET /holidays.
 	ListHolidays(ctx context.Context, in *ListHolidaysRequest, opts ...grpc.CallOption) (*ListHolidaysResponse, error)
+	// GetHoliday is GET /holidays/{id}.
+	GetHoliday(ctx context.Context, in *GetHolidayRequest, opts ...grpc.CallOption) (*GetHolidayResponse, error)
 	// CreateHoliday is POST /holidays.
 	CreateHoliday(ctx context.Context, in *CreateHolidayRequest, opts ...grpc.CallOption) (*CreateHolidayResponse, error)
 	// DeleteHoliday is DELETE /holidays/{id}.
@@ -1688,6 +1694,16 @@ func (c *interfaceBServiceClient) ListTimeOff(ctx context.Context, in *ListTimeO
 	return out, nil
 }
 
+func (c *interfaceBServiceClient) GetTimeOff(ctx context.Context, in *GetTimeOffRequest, opts ...grpc.CallOption) (*GetTimeOffResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTimeOffResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetTimeOff_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *interfaceBServiceClient) CreateTimeOff(ctx context.Context, in *CreateTimeOffRequest, opts ...grpc.CallOption) (*CreateTimeOffResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CreateTimeOffResponse)
@@ -1712,6 +1728,16 @@ func (c *interfaceBServiceClient) ListHolidays(ctx context.Context, in *ListHoli
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListHolidaysResponse)
 	err := c.cc.Invoke(ctx, InterfaceBService_ListHolidays_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetHoliday(ctx context.Context, in *GetHolidayRequest, opts ...grpc.CallOption) (*GetHolidayResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetHolidayResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetHoliday_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -2176,12 +2202,16 @@ type InterfaceBServiceServer interface {
 	UpdateWorkingHours(context.Context, *UpdateWorkingHoursRequest) (*UpdateWorkingHoursResponse, error)
 	// ListTimeOff is GET /time-off.
 	ListTimeOff(context.Context, *ListTimeOffRequest) (*ListTimeOffResponse, error)
+	// GetTimeOff is GET /time-off/{id}.
+	GetTimeOff(context.Context, *GetTimeOffRequest) (*GetTimeOffResponse, error)
 	// CreateTimeOff is POST /time-off.
 	CreateTimeOff(context.Context, *CreateTimeOffRequest) (*CreateTimeOffResponse, error)
 	// DeleteTimeOff is DELETE /time-off/{id}.
 	DeleteTimeOff(context.Context, *DeleteTimeOffRequest) (*DeleteTimeOffResponse, error)
 	// ListHolidays is GET /holidays.
 	ListHolidays(context.Context, *ListHolidaysRequest) (*ListHolidaysResponse, error)
+	// GetHoliday is GET /holidays/{id}.
+	GetHoliday(context.Context, *GetHolidayRequest) (*GetHolidayResponse, error)
 	// CreateHoliday is POST /holidays.
 	CreateHoliday(context.Context, *CreateHolidayRequest) (*CreateHolidayResponse, error)
 	// DeleteHoliday is DELETE /holidays/{id}.
@@ -2597,6 +2627,9 @@ func (UnimplementedInterfaceBServiceServer) UpdateWorkingHours(context.Context, 
 func (UnimplementedInterfaceBServiceServer) ListTimeOff(context.Context, *ListTimeOffRequest) (*ListTimeOffResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTimeOff not implemented")
 }
+func (UnimplementedInterfaceBServiceServer) GetTimeOff(context.Context, *GetTimeOffRequest) (*GetTimeOffResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTimeOff not implemented")
+}
 func (UnimplementedInterfaceBServiceServer) CreateTimeOff(context.Context, *CreateTimeOffRequest) (*CreateTimeOffResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateTimeOff not implemented")
 }
@@ -2605,6 +2638,9 @@ func (UnimplementedInterfaceBServiceServer) DeleteTimeOff(context.Context, *Dele
 }
 func (UnimplementedInterfaceBServiceServer) ListHolidays(context.Context, *ListHolidaysRequest) (*ListHolidaysResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListHolidays not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetHoliday(context.Context, *GetHolidayRequest) (*GetHolidayResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetHoliday not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) CreateHoliday(context.Context, *CreateHolidayRequest) (*CreateHolidayResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateHoliday not implemented")
@@ -4868,6 +4904,24 @@ func _InterfaceBService_ListTimeOff_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceBService_GetTimeOff_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTimeOffRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetTimeOff(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetTimeOff_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetTimeOff(ctx, req.(*GetTimeOffRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _InterfaceBService_CreateTimeOff_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CreateTimeOffRequest)
 	if err := dec(in); err != nil {
@@ -4918,6 +4972,24 @@ func _InterfaceBService_ListHolidays_Handler(srv interface{}, ctx context.Contex
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(InterfaceBServiceServer).ListHolidays(ctx, req.(*ListHolidaysRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetHoliday_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetHolidayRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetHoliday(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetHoliday_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetHoliday(ctx, req.(*GetHolidayRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -5792,6 +5864,10 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _InterfaceBService_ListTimeOff_Handler,
 		},
 		{
+			MethodName: "GetTimeOff",
+			Handler:    _InterfaceBService_GetTimeOff_Handler,
+		},
+		{
 			MethodName: "CreateTimeOff",
 			Handler:    _InterfaceBService_CreateTimeOff_Handler,
 		},
@@ -5802,6 +5878,10 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListHolidays",
 			Handler:    _InterfaceBService_ListHolidays_Handler,
+		},
+		{
+			MethodName: "GetHoliday",
+			Handler:    _InterfaceBService_GetHoliday_Handler,
 		},
 		{
 			MethodName: "CreateHoliday",

@@ -1480,7 +1480,7 @@ type ListTimeOffRequest struct {
 	Cursor        *string                `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	StaffId       *string                `protobuf:"bytes,4,opt,name=staff_id,json=staffId,proto3,oneof" json:"staff_id,omitempty"`
 	RoomId        *string                `protobuf:"bytes,5,opt,name=room_id,json=roomId,proto3,oneof" json:"room_id,omitempty"`
-	StartsFrom    *string                `protobuf:"bytes,6,opt,name=starts_from,json=startsFrom,proto3,oneof" json:"starts_from,omitempty"`
+	EndsAfter     *string                `protobuf:"bytes,6,opt,name=ends_after,json=endsAfter,proto3,oneof" json:"ends_after,omitempty"`
 	StartsBefore  *string                `protobuf:"bytes,7,opt,name=starts_before,json=startsBefore,proto3,oneof" json:"starts_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1551,9 +1551,9 @@ func (x *ListTimeOffRequest) GetRoomId() string {
 	return ""
 }
 
-func (x *ListTimeOffRequest) GetStartsFrom() string {
-	if x != nil && x.StartsFrom != nil {
-		return *x.StartsFrom
+func (x *ListTimeOffRequest) GetEndsAfter() string {
+	if x != nil && x.EndsAfter != nil {
+		return *x.EndsAfter
 	}
 	return ""
 }
@@ -1730,6 +1730,94 @@ func (x *CreateTimeOffResponse) GetTimeOff() *TimeOff {
 	return nil
 }
 
+type GetTimeOffRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTimeOffRequest) Reset() {
+	*x = GetTimeOffRequest{}
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTimeOffRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTimeOffRequest) ProtoMessage() {}
+
+func (x *GetTimeOffRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTimeOffRequest.ProtoReflect.Descriptor instead.
+func (*GetTimeOffRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *GetTimeOffRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type GetTimeOffResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TimeOff       *TimeOff               `protobuf:"bytes,1,opt,name=time_off,json=timeOff,proto3" json:"time_off,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetTimeOffResponse) Reset() {
+	*x = GetTimeOffResponse{}
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetTimeOffResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetTimeOffResponse) ProtoMessage() {}
+
+func (x *GetTimeOffResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetTimeOffResponse.ProtoReflect.Descriptor instead.
+func (*GetTimeOffResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *GetTimeOffResponse) GetTimeOff() *TimeOff {
+	if x != nil {
+		return x.TimeOff
+	}
+	return nil
+}
+
 type DeleteTimeOffRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1739,7 +1827,7 @@ type DeleteTimeOffRequest struct {
 
 func (x *DeleteTimeOffRequest) Reset() {
 	*x = DeleteTimeOffRequest{}
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[27]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1751,7 +1839,7 @@ func (x *DeleteTimeOffRequest) String() string {
 func (*DeleteTimeOffRequest) ProtoMessage() {}
 
 func (x *DeleteTimeOffRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[27]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1764,7 +1852,7 @@ func (x *DeleteTimeOffRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTimeOffRequest.ProtoReflect.Descriptor instead.
 func (*DeleteTimeOffRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{27}
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DeleteTimeOffRequest) GetId() string {
@@ -1785,7 +1873,7 @@ type DeleteTimeOffResponse struct {
 
 func (x *DeleteTimeOffResponse) Reset() {
 	*x = DeleteTimeOffResponse{}
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[28]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1797,7 +1885,7 @@ func (x *DeleteTimeOffResponse) String() string {
 func (*DeleteTimeOffResponse) ProtoMessage() {}
 
 func (x *DeleteTimeOffResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[28]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1810,7 +1898,7 @@ func (x *DeleteTimeOffResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTimeOffResponse.ProtoReflect.Descriptor instead.
 func (*DeleteTimeOffResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{28}
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *DeleteTimeOffResponse) GetId() string {
@@ -1844,7 +1932,7 @@ type Holiday struct {
 
 func (x *Holiday) Reset() {
 	*x = Holiday{}
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[29]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1856,7 +1944,7 @@ func (x *Holiday) String() string {
 func (*Holiday) ProtoMessage() {}
 
 func (x *Holiday) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[29]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1869,7 +1957,7 @@ func (x *Holiday) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Holiday.ProtoReflect.Descriptor instead.
 func (*Holiday) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{29}
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Holiday) GetId() string {
@@ -1919,7 +2007,7 @@ type HolidayWrite struct {
 
 func (x *HolidayWrite) Reset() {
 	*x = HolidayWrite{}
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[30]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1931,7 +2019,7 @@ func (x *HolidayWrite) String() string {
 func (*HolidayWrite) ProtoMessage() {}
 
 func (x *HolidayWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[30]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1944,7 +2032,7 @@ func (x *HolidayWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HolidayWrite.ProtoReflect.Descriptor instead.
 func (*HolidayWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{30}
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *HolidayWrite) GetDate() string {
@@ -1982,7 +2070,7 @@ type ListHolidaysRequest struct {
 
 func (x *ListHolidaysRequest) Reset() {
 	*x = ListHolidaysRequest{}
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[31]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1994,7 +2082,7 @@ func (x *ListHolidaysRequest) String() string {
 func (*ListHolidaysRequest) ProtoMessage() {}
 
 func (x *ListHolidaysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[31]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2007,7 +2095,7 @@ func (x *ListHolidaysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHolidaysRequest.ProtoReflect.Descriptor instead.
 func (*ListHolidaysRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{31}
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListHolidaysRequest) GetPage() string {
@@ -2059,7 +2147,7 @@ type ListHolidaysResponse struct {
 
 func (x *ListHolidaysResponse) Reset() {
 	*x = ListHolidaysResponse{}
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[32]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2071,7 +2159,7 @@ func (x *ListHolidaysResponse) String() string {
 func (*ListHolidaysResponse) ProtoMessage() {}
 
 func (x *ListHolidaysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[32]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2084,7 +2172,7 @@ func (x *ListHolidaysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHolidaysResponse.ProtoReflect.Descriptor instead.
 func (*ListHolidaysResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{32}
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListHolidaysResponse) GetHolidays() []*Holiday {
@@ -2131,7 +2219,7 @@ type CreateHolidayRequest struct {
 
 func (x *CreateHolidayRequest) Reset() {
 	*x = CreateHolidayRequest{}
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[33]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2143,7 +2231,7 @@ func (x *CreateHolidayRequest) String() string {
 func (*CreateHolidayRequest) ProtoMessage() {}
 
 func (x *CreateHolidayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[33]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2156,7 +2244,7 @@ func (x *CreateHolidayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateHolidayRequest.ProtoReflect.Descriptor instead.
 func (*CreateHolidayRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{33}
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CreateHolidayRequest) GetHoliday() *HolidayWrite {
@@ -2175,7 +2263,7 @@ type CreateHolidayResponse struct {
 
 func (x *CreateHolidayResponse) Reset() {
 	*x = CreateHolidayResponse{}
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[34]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2187,7 +2275,7 @@ func (x *CreateHolidayResponse) String() string {
 func (*CreateHolidayResponse) ProtoMessage() {}
 
 func (x *CreateHolidayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[34]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2200,10 +2288,98 @@ func (x *CreateHolidayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateHolidayResponse.ProtoReflect.Descriptor instead.
 func (*CreateHolidayResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{34}
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CreateHolidayResponse) GetHoliday() *Holiday {
+	if x != nil {
+		return x.Holiday
+	}
+	return nil
+}
+
+type GetHolidayRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetHolidayRequest) Reset() {
+	*x = GetHolidayRequest{}
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetHolidayRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetHolidayRequest) ProtoMessage() {}
+
+func (x *GetHolidayRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetHolidayRequest.ProtoReflect.Descriptor instead.
+func (*GetHolidayRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *GetHolidayRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type GetHolidayResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Holiday       *Holiday               `protobuf:"bytes,1,opt,name=holiday,proto3" json:"holiday,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetHolidayResponse) Reset() {
+	*x = GetHolidayResponse{}
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetHolidayResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetHolidayResponse) ProtoMessage() {}
+
+func (x *GetHolidayResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetHolidayResponse.ProtoReflect.Descriptor instead.
+func (*GetHolidayResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *GetHolidayResponse) GetHoliday() *Holiday {
 	if x != nil {
 		return x.Holiday
 	}
@@ -2219,7 +2395,7 @@ type DeleteHolidayRequest struct {
 
 func (x *DeleteHolidayRequest) Reset() {
 	*x = DeleteHolidayRequest{}
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[35]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2231,7 +2407,7 @@ func (x *DeleteHolidayRequest) String() string {
 func (*DeleteHolidayRequest) ProtoMessage() {}
 
 func (x *DeleteHolidayRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[35]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2244,7 +2420,7 @@ func (x *DeleteHolidayRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHolidayRequest.ProtoReflect.Descriptor instead.
 func (*DeleteHolidayRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{35}
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DeleteHolidayRequest) GetId() string {
@@ -2265,7 +2441,7 @@ type DeleteHolidayResponse struct {
 
 func (x *DeleteHolidayResponse) Reset() {
 	*x = DeleteHolidayResponse{}
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[36]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2277,7 +2453,7 @@ func (x *DeleteHolidayResponse) String() string {
 func (*DeleteHolidayResponse) ProtoMessage() {}
 
 func (x *DeleteHolidayResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[36]
+	mi := &file_reservation_edge_b_v1_staff_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2290,7 +2466,7 @@ func (x *DeleteHolidayResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteHolidayResponse.ProtoReflect.Descriptor instead.
 func (*DeleteHolidayResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{36}
+	return file_reservation_edge_b_v1_staff_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *DeleteHolidayResponse) GetId() string {
@@ -2442,23 +2618,23 @@ const file_reservation_edge_b_v1_staff_proto_rawDesc = "" +
 	"\n" +
 	"\b_ends_atB\t\n" +
 	"\a_reasonB\x10\n" +
-	"\x0e_keep_bookings\"\x94\x03\n" +
+	"\x0e_keep_bookings\"\x91\x03\n" +
 	"\x12ListTimeOffRequest\x12 \n" +
 	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
 	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
 	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06cursor\x88\x01\x01\x12'\n" +
 	"\bstaff_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\astaffId\x88\x01\x01\x12%\n" +
-	"\aroom_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\x06roomId\x88\x01\x01\x12-\n" +
-	"\vstarts_from\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\n" +
-	"startsFrom\x88\x01\x01\x121\n" +
+	"\aroom_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\x06roomId\x88\x01\x01\x12+\n" +
+	"\n" +
+	"ends_after\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\tendsAfter\x88\x01\x01\x121\n" +
 	"\rstarts_before\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\fstartsBefore\x88\x01\x01B\a\n" +
 	"\x05_pageB\v\n" +
 	"\t_per_pageB\t\n" +
 	"\a_cursorB\v\n" +
 	"\t_staff_idB\n" +
 	"\n" +
-	"\b_room_idB\x0e\n" +
-	"\f_starts_fromB\x10\n" +
+	"\b_room_idB\r\n" +
+	"\v_ends_afterB\x10\n" +
 	"\x0e_starts_before\"\xcb\x01\n" +
 	"\x13ListTimeOffResponse\x129\n" +
 	"\btime_off\x18\x01 \x03(\v2\x1e.reservation.edge.b.v1.TimeOffR\atimeOff\x12\x14\n" +
@@ -2471,6 +2647,10 @@ const file_reservation_edge_b_v1_staff_proto_rawDesc = "" +
 	"\x14CreateTimeOffRequest\x12>\n" +
 	"\btime_off\x18\x01 \x01(\v2#.reservation.edge.b.v1.TimeOffWriteR\atimeOff\"R\n" +
 	"\x15CreateTimeOffResponse\x129\n" +
+	"\btime_off\x18\x01 \x01(\v2\x1e.reservation.edge.b.v1.TimeOffR\atimeOff\",\n" +
+	"\x11GetTimeOffRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"O\n" +
+	"\x12GetTimeOffResponse\x129\n" +
 	"\btime_off\x18\x01 \x01(\v2\x1e.reservation.edge.b.v1.TimeOffR\atimeOff\"/\n" +
 	"\x14DeleteTimeOffRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"A\n" +
@@ -2514,6 +2694,10 @@ const file_reservation_edge_b_v1_staff_proto_rawDesc = "" +
 	"\x14CreateHolidayRequest\x12=\n" +
 	"\aholiday\x18\x01 \x01(\v2#.reservation.edge.b.v1.HolidayWriteR\aholiday\"Q\n" +
 	"\x15CreateHolidayResponse\x128\n" +
+	"\aholiday\x18\x01 \x01(\v2\x1e.reservation.edge.b.v1.HolidayR\aholiday\",\n" +
+	"\x11GetHolidayRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"N\n" +
+	"\x12GetHolidayResponse\x128\n" +
 	"\aholiday\x18\x01 \x01(\v2\x1e.reservation.edge.b.v1.HolidayR\aholiday\"/\n" +
 	"\x14DeleteHolidayRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"A\n" +
@@ -2533,7 +2717,7 @@ func file_reservation_edge_b_v1_staff_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_b_v1_staff_proto_rawDescData
 }
 
-var file_reservation_edge_b_v1_staff_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_reservation_edge_b_v1_staff_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_reservation_edge_b_v1_staff_proto_goTypes = []any{
 	(*StaffMember)(nil),                // 0: reservation.edge.b.v1.StaffMember
 	(*StaffMemberWrite)(nil),           // 1: reservation.edge.b.v1.StaffMemberWrite
@@ -2562,20 +2746,24 @@ var file_reservation_edge_b_v1_staff_proto_goTypes = []any{
 	(*ListTimeOffResponse)(nil),        // 24: reservation.edge.b.v1.ListTimeOffResponse
 	(*CreateTimeOffRequest)(nil),       // 25: reservation.edge.b.v1.CreateTimeOffRequest
 	(*CreateTimeOffResponse)(nil),      // 26: reservation.edge.b.v1.CreateTimeOffResponse
-	(*DeleteTimeOffRequest)(nil),       // 27: reservation.edge.b.v1.DeleteTimeOffRequest
-	(*DeleteTimeOffResponse)(nil),      // 28: reservation.edge.b.v1.DeleteTimeOffResponse
-	(*Holiday)(nil),                    // 29: reservation.edge.b.v1.Holiday
-	(*HolidayWrite)(nil),               // 30: reservation.edge.b.v1.HolidayWrite
-	(*ListHolidaysRequest)(nil),        // 31: reservation.edge.b.v1.ListHolidaysRequest
-	(*ListHolidaysResponse)(nil),       // 32: reservation.edge.b.v1.ListHolidaysResponse
-	(*CreateHolidayRequest)(nil),       // 33: reservation.edge.b.v1.CreateHolidayRequest
-	(*CreateHolidayResponse)(nil),      // 34: reservation.edge.b.v1.CreateHolidayResponse
-	(*DeleteHolidayRequest)(nil),       // 35: reservation.edge.b.v1.DeleteHolidayRequest
-	(*DeleteHolidayResponse)(nil),      // 36: reservation.edge.b.v1.DeleteHolidayResponse
-	(*v1.NullableText)(nil),            // 37: reservation.edge.v1.NullableText
+	(*GetTimeOffRequest)(nil),          // 27: reservation.edge.b.v1.GetTimeOffRequest
+	(*GetTimeOffResponse)(nil),         // 28: reservation.edge.b.v1.GetTimeOffResponse
+	(*DeleteTimeOffRequest)(nil),       // 29: reservation.edge.b.v1.DeleteTimeOffRequest
+	(*DeleteTimeOffResponse)(nil),      // 30: reservation.edge.b.v1.DeleteTimeOffResponse
+	(*Holiday)(nil),                    // 31: reservation.edge.b.v1.Holiday
+	(*HolidayWrite)(nil),               // 32: reservation.edge.b.v1.HolidayWrite
+	(*ListHolidaysRequest)(nil),        // 33: reservation.edge.b.v1.ListHolidaysRequest
+	(*ListHolidaysResponse)(nil),       // 34: reservation.edge.b.v1.ListHolidaysResponse
+	(*CreateHolidayRequest)(nil),       // 35: reservation.edge.b.v1.CreateHolidayRequest
+	(*CreateHolidayResponse)(nil),      // 36: reservation.edge.b.v1.CreateHolidayResponse
+	(*GetHolidayRequest)(nil),          // 37: reservation.edge.b.v1.GetHolidayRequest
+	(*GetHolidayResponse)(nil),         // 38: reservation.edge.b.v1.GetHolidayResponse
+	(*DeleteHolidayRequest)(nil),       // 39: reservation.edge.b.v1.DeleteHolidayRequest
+	(*DeleteHolidayResponse)(nil),      // 40: reservation.edge.b.v1.DeleteHolidayResponse
+	(*v1.NullableText)(nil),            // 41: reservation.edge.v1.NullableText
 }
 var file_reservation_edge_b_v1_staff_proto_depIdxs = []int32{
-	37, // 0: reservation.edge.b.v1.StaffMember.reference:type_name -> reservation.edge.v1.NullableText
+	41, // 0: reservation.edge.b.v1.StaffMember.reference:type_name -> reservation.edge.v1.NullableText
 	0,  // 1: reservation.edge.b.v1.ListStaffResponse.staff:type_name -> reservation.edge.b.v1.StaffMember
 	0,  // 2: reservation.edge.b.v1.GetStaffMemberResponse.staff_member:type_name -> reservation.edge.b.v1.StaffMember
 	1,  // 3: reservation.edge.b.v1.CreateStaffMemberRequest.staff_member:type_name -> reservation.edge.b.v1.StaffMemberWrite
@@ -2592,19 +2780,21 @@ var file_reservation_edge_b_v1_staff_proto_depIdxs = []int32{
 	13, // 14: reservation.edge.b.v1.GetWorkingHoursResponse.hours:type_name -> reservation.edge.b.v1.WorkingHours
 	14, // 15: reservation.edge.b.v1.UpdateWorkingHoursRequest.hours:type_name -> reservation.edge.b.v1.WorkingHoursWrite
 	13, // 16: reservation.edge.b.v1.UpdateWorkingHoursResponse.hours:type_name -> reservation.edge.b.v1.WorkingHours
-	37, // 17: reservation.edge.b.v1.TimeOff.staff_id:type_name -> reservation.edge.v1.NullableText
-	37, // 18: reservation.edge.b.v1.TimeOff.room_id:type_name -> reservation.edge.v1.NullableText
+	41, // 17: reservation.edge.b.v1.TimeOff.staff_id:type_name -> reservation.edge.v1.NullableText
+	41, // 18: reservation.edge.b.v1.TimeOff.room_id:type_name -> reservation.edge.v1.NullableText
 	21, // 19: reservation.edge.b.v1.ListTimeOffResponse.time_off:type_name -> reservation.edge.b.v1.TimeOff
 	22, // 20: reservation.edge.b.v1.CreateTimeOffRequest.time_off:type_name -> reservation.edge.b.v1.TimeOffWrite
 	21, // 21: reservation.edge.b.v1.CreateTimeOffResponse.time_off:type_name -> reservation.edge.b.v1.TimeOff
-	29, // 22: reservation.edge.b.v1.ListHolidaysResponse.holidays:type_name -> reservation.edge.b.v1.Holiday
-	30, // 23: reservation.edge.b.v1.CreateHolidayRequest.holiday:type_name -> reservation.edge.b.v1.HolidayWrite
-	29, // 24: reservation.edge.b.v1.CreateHolidayResponse.holiday:type_name -> reservation.edge.b.v1.Holiday
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	21, // 22: reservation.edge.b.v1.GetTimeOffResponse.time_off:type_name -> reservation.edge.b.v1.TimeOff
+	31, // 23: reservation.edge.b.v1.ListHolidaysResponse.holidays:type_name -> reservation.edge.b.v1.Holiday
+	32, // 24: reservation.edge.b.v1.CreateHolidayRequest.holiday:type_name -> reservation.edge.b.v1.HolidayWrite
+	31, // 25: reservation.edge.b.v1.CreateHolidayResponse.holiday:type_name -> reservation.edge.b.v1.Holiday
+	31, // 26: reservation.edge.b.v1.GetHolidayResponse.holiday:type_name -> reservation.edge.b.v1.Holiday
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_staff_proto_init() }
@@ -2618,16 +2808,16 @@ func file_reservation_edge_b_v1_staff_proto_init() {
 	file_reservation_edge_b_v1_staff_proto_msgTypes[22].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_staff_proto_msgTypes[23].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_staff_proto_msgTypes[24].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_staff_proto_msgTypes[30].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_staff_proto_msgTypes[31].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_staff_proto_msgTypes[32].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_staff_proto_msgTypes[33].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_staff_proto_msgTypes[34].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_b_v1_staff_proto_rawDesc), len(file_reservation_edge_b_v1_staff_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   37,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
