@@ -147,6 +147,7 @@ func TestStaffAndRoomOperations(t *testing.T) {
 			`title:"M" lengths:30 lengths:60 buffer_before_minutes:5 buffer_after_minutes:10 slot_minutes:20 minimum_notice_minutes:60 maximum_advance_days:30 staff_ids:"staff_x" rooms:{any_of:"room_x" any_of:"room_y"} prices:{option:{name:"Hour" price:4500 credits:1} length_minutes:60} inactive:true`},
 		{"PUT", apt, `{"rooms":[],"staffIds":[],"maximumAdvanceDays":null,"freeCancellationMinutes":null,"pricingOptions":[{"id":"po-x","price":50,"credits":null,"lengthMinutes":60},{"name":"New","price":1}]}`, 200, nil,
 			`id:"apt_` + idOf + `" maximum_advance_days:0 staff:{} rooms:{} prices:{option:{id:"po-x" price:5000 no_credits:true}} prices:{option:{name:"New" price:100}} free_cancellation_minutes:-1`},
+		{"PATCH", apt, `{"pricingOptions":[{"id":"po-x","ended":true}]}`, 200, nil, `id:"apt_` + idOf + `" prices:{option:{id:"po-x" ended:true}}`},
 		{"PATCH", apt, `{"lengths":[45],"rooms":[{"anyOf":["room_x"]}],"active":true}`, 200, nil, `id:"apt_` + idOf + `" lengths:45 rooms:{rooms:{any_of:"room_x"}} active:true`},
 	}
 	for _, tt := range tests {
@@ -288,6 +289,8 @@ func TestAppointmentErrors(t *testing.T) {
 		"an unknown status":                     {"GET", "/appointments?status=confirmed", "", nil, `"field":"status","rule":"enum"`},
 		"an appointment without a start":        {"POST", "/appointments", `{"appointmentTypeId":"a","customerId":"b"}`, nil, `"field":"startsAt","rule":"required"`},
 		"an appointment with two starts":        {"POST", "/appointments", `{"appointmentTypeId":"a","customerId":"b","startsAt":"2026-08-01T00:00:00Z","localStart":"2026-08-01T00:00:00"}`, nil, `"field":"localStart","rule":"exclusive"`},
+		"a new price that is ended":             {"POST", "/appointment-types", `{"title":"M","lengths":[30],"pricingOptions":[{"name":"n","price":1,"ended":true}]}`, nil, `"field":"pricingOptions[0].ended","rule":"exclusive"`},
+		"a local start that is no time":         {"POST", "/appointments", `{"appointmentTypeId":"a","customerId":"b","localStart":"noon"}`, nil, `must be a local time, for example 2026-03-29T09:30:00"`},
 		"a local start with an offset":          {"POST", "/appointments", `{"appointmentTypeId":"a","customerId":"b","localStart":"2026-08-01T00:00:00Z"}`, nil, `"field":"localStart","rule":"local"`},
 		"a length of 0":                         {"POST", "/appointments", `{"appointmentTypeId":"a","customerId":"b","lengthMinutes":0,"startsAt":"2026-08-01T00:00:00Z"}`, nil, `"field":"lengthMinutes","rule":"min"`},
 		"a slot that is not free":               {"POST", "/appointments", `{"appointmentTypeId":"a","customerId":"b","startsAt":"2026-08-01T00:00:00Z"}`, refused("SLOT_UNAVAILABLE", map[string]string{"why": "staff_busy"}), `"code":"SLOT_UNAVAILABLE","details":{"why":"staff_busy"}`},

@@ -64,9 +64,14 @@ func (b *body) required(field, text string) {
 	}
 }
 
-// moment reads a date-time. With an offset it is an instant, returned as at. Without one it is local
-// time in the event's zone, returned as local.
+// moment reads the start of an event date as momentLike does.
 func (b *body) moment(field string, text *string) (at *timestamppb.Timestamp, local string) {
+	return b.momentLike(field, text, "must be a date-time, for example 2026-03-29T08:30:00Z, or 2026-03-29T09:30:00 in the event's time zone")
+}
+
+// momentLike reads a date-time. With an offset it is an instant, returned as at. Without one it is local
+// time, returned as local. format is the message if the text is neither.
+func (b *body) momentLike(field string, text *string, format string) (at *timestamppb.Timestamp, local string) {
 	if text == nil {
 		return nil, ""
 	}
@@ -78,7 +83,7 @@ func (b *body) moment(field string, text *string) (at *timestamppb.Timestamp, lo
 			return nil, t.Format("2006-01-02T15:04:05")
 		}
 	}
-	b.Add(field, "format", "must be a date-time, for example 2026-03-29T08:30:00Z, or 2026-03-29T09:30:00 in the event's time zone")
+	b.Add(field, "format", format)
 	return nil, ""
 }
 

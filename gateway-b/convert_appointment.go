@@ -97,9 +97,9 @@ func (b *body) slotStart(startsAt, localStart *string) (at *timestamppb.Timestam
 		b.Add("localStart", "exclusive", "cannot be used together with startsAt")
 		return nil, ""
 	case localStart == nil:
-		return b.moment("startsAt", startsAt)
+		return b.momentLike("startsAt", startsAt, "must be a date-time, for example 2026-03-29T08:30:00Z, or 2026-03-29T09:30:00 in the type's time zone")
 	}
-	at, local = b.moment("localStart", localStart)
+	at, local = b.momentLike("localStart", localStart, "must be a local time, for example 2026-03-29T09:30:00")
 	if at != nil {
 		b.Add("localStart", "local", "must be a local time without an offset")
 	}

@@ -25,6 +25,7 @@ func newAppointmentType(in *edgebv1.AppointmentTypeWrite) (*bookingv1.CreateAppo
 	}
 	for i, p := range in.GetPricingOptions() {
 		b.priceLength(i, p)
+		b.notEnded(i, p)
 		out.Prices = append(out.Prices, &bookingv1.NewAppointmentPrice{
 			Option: b.newPricingOption(i, priceWrite(p)), LengthMinutes: p.GetLengthMinutes().GetValue(),
 		})
@@ -51,6 +52,7 @@ func appointmentTypeUpdate(in *edgebv1.AppointmentTypeWrite) (*bookingv1.UpdateA
 	}
 	for i, p := range in.GetPricingOptions() {
 		change := &bookingv1.AppointmentPriceChange{Option: b.pricingOptionChange(i, priceWrite(p))}
+		change.Option.Ended = p.GetEnded()
 		if p.GetId() == "" { // the length of an existing price does not change
 			b.priceLength(i, p)
 			change.LengthMinutes = p.GetLengthMinutes().GetValue()
@@ -84,6 +86,13 @@ func (b *body) advance(in *edgev1.NullableInt) *int32 {
 func (b *body) priceLength(i int, p *edgebv1.AppointmentPriceWrite) {
 	if n := p.GetLengthMinutes(); n != nil && n.Value != nil && n.GetValue() < 1 {
 		b.Add(index("pricingOptions", i, "lengthMinutes"), "min", "must be 1 or more, or null")
+	}
+}
+
+// notEnded rejects a new price that is ended at once.
+func (b *body) notEnded(i int, p *edgebv1.AppointmentPriceWrite) {
+	if p.GetEnded() {
+		b.Add(index("pricingOptions", i, "ended"), "exclusive", "must be false for a new price")
 	}
 }
 

@@ -108,6 +108,9 @@ func (f *facade) CancelAppointment(ctx context.Context, req *edgebv1.CancelAppoi
 		BookingId: before.GetBooking().GetId(), WaivePolicy: req.GetCancellation().GetWaivePolicy(), Reason: req.GetCancellation().GetReason(),
 		ExpectedVersion: edge.ExpectedVersion(ctx),
 	})
+	if f := fault.From(err); f != nil && f.Kind == fault.VersionMismatch {
+		return nil, fault.Stale("appointment", before.GetVersion())
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Appointment converts an appointment. currency is the company's, for a booking paid by pass. While the
-// slot is held, there is a hold and neither a registration nor a transaction.
+// slot is held, there is a hold, and no registration, transaction or payment.
 func Appointment(a *bookingv1.Appointment, currency string) *edgebv1.Appointment {
 	b := a.GetBooking()
 	out := &edgebv1.Appointment{
@@ -32,6 +32,7 @@ func Appointment(a *bookingv1.Appointment, currency string) *edgebv1.Appointment
 	}
 	if a.GetStatus() == bookingv1.AppointmentStatus_APPOINTMENT_STATUS_HELD {
 		out.RegistrationId, out.TransactionId, out.HoldId = nullableText(""), nullableText(""), nullableText(HoldID(a.GetTransactionId()))
+		out.Payment = nil
 	}
 	return out
 }

@@ -2337,7 +2337,7 @@ type Appointment struct {
 	Location string `json:"location"`
 
 	// Payment How an appointment is paid. For a held slot, its price.
-	Payment AppointmentPayment `json:"payment"`
+	Payment *AppointmentPayment `json:"payment,omitempty"`
 
 	// PricingOptionID The id of the pricing option.
 	PricingOptionID string `json:"pricingOptionId"`
@@ -2551,6 +2551,9 @@ type AppointmentPriceWrite struct {
 
 	// Currency The currency (ISO 4217).
 	Currency *Currency `json:"currency,omitempty"`
+
+	// Ended Ends the price with this `id`: it is no longer sold or shown. It cannot be combined with other changes of the price. Existing appointments keep it. The last price cannot be ended.
+	Ended *bool `json:"ended,omitempty"`
 
 	// ID The id of the pricing option to change (`po-…`). Without it, one is added.
 	ID *string `json:"id,omitempty"`
@@ -6601,8 +6604,8 @@ type MoveAppointmentParams struct {
 
 // ListAssignmentsParams defines parameters for ListAssignments.
 type ListAssignmentsParams struct {
-	// StartsFrom Return only assignments that end after this time (RFC 3339, with an offset).
-	StartsFrom time.Time `form:"startsFrom" json:"startsFrom"`
+	// EndsAfter Return only assignments that end after this time (RFC 3339, with an offset).
+	EndsAfter time.Time `form:"endsAfter" json:"endsAfter"`
 
 	// StartsBefore Return only assignments that start before this time (RFC 3339, with an offset).
 	StartsBefore time.Time `form:"startsBefore" json:"startsBefore"`
@@ -7243,6 +7246,12 @@ type DeleteHolidayParams struct {
 	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
 	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetHolidayParams defines parameters for GetHoliday.
+type GetHolidayParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
 // ListMediaParams defines parameters for ListMedia.
@@ -8282,8 +8291,8 @@ type ListTimeOffParams struct {
 	// RoomID Return only the time off of this room (`room_…`).
 	RoomID *string `form:"roomId,omitempty" json:"roomId,omitempty"`
 
-	// StartsFrom Return only time off that ends after this time (RFC 3339, with an offset).
-	StartsFrom *time.Time `form:"startsFrom,omitempty" json:"startsFrom,omitempty"`
+	// EndsAfter Return only time off that ends after this time (RFC 3339, with an offset).
+	EndsAfter *time.Time `form:"endsAfter,omitempty" json:"endsAfter,omitempty"`
 
 	// StartsBefore Return only time off that starts before this time (RFC 3339, with an offset).
 	StartsBefore *time.Time `form:"startsBefore,omitempty" json:"startsBefore,omitempty"`
@@ -8306,6 +8315,12 @@ type DeleteTimeOffParams struct {
 	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
 	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetTimeOffParams defines parameters for GetTimeOff.
+type GetTimeOffParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
 // ListTransactionsParams defines parameters for ListTransactions.
@@ -9257,7 +9272,7 @@ type ClientInterface interface {
 	// Requires the permission `appointments:read`.
 	//
 	// Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
-	// ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+	// ordered by their start, at most 10000. `endsAfter` and `startsBefore` are required.
 	//
 	// Corresponds with GET /assignments (the `ListAssignments` operationId).
 	ListAssignments(ctx context.Context, params *ListAssignmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10147,6 +10162,15 @@ type ClientInterface interface {
 	//
 	// Corresponds with DELETE /holidays/{id} (the `DeleteHoliday` operationId).
 	DeleteHoliday(ctx context.Context, id HolidayID, params *DeleteHolidayParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetHoliday Get a holiday
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns one holiday.
+	//
+	// Corresponds with GET /holidays/{id} (the `GetHoliday` operationId).
+	GetHoliday(ctx context.Context, id HolidayID, params *GetHolidayParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListMedia List media
 	//
@@ -11548,6 +11572,15 @@ type ClientInterface interface {
 	// Corresponds with DELETE /time-off/{id} (the `DeleteTimeOff` operationId).
 	DeleteTimeOff(ctx context.Context, id TimeOffID, params *DeleteTimeOffParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetTimeOff Get time off
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns one time off.
+	//
+	// Corresponds with GET /time-off/{id} (the `GetTimeOff` operationId).
+	GetTimeOff(ctx context.Context, id TimeOffID, params *GetTimeOffParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListTransactions List transactions
 	//
 	// Requires the permission `transactions:read`.
@@ -12302,7 +12335,7 @@ func (c *Client) MoveAppointment(ctx context.Context, id AppointmentID, params *
 // Requires the permission `appointments:read`.
 //
 // Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
-// ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+// ordered by their start, at most 10000. `endsAfter` and `startsBefore` are required.
 //
 // Corresponds with GET /assignments (the `ListAssignments` operationId).
 func (c *Client) ListAssignments(ctx context.Context, params *ListAssignmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -13903,6 +13936,25 @@ func (c *Client) CreateHoliday(ctx context.Context, params *CreateHolidayParams,
 // Corresponds with DELETE /holidays/{id} (the `DeleteHoliday` operationId).
 func (c *Client) DeleteHoliday(ctx context.Context, id HolidayID, params *DeleteHolidayParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteHolidayRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetHoliday Get a holiday
+//
+// Requires the permission `staff:read`.
+//
+// Returns one holiday.
+//
+// Corresponds with GET /holidays/{id} (the `GetHoliday` operationId).
+func (c *Client) GetHoliday(ctx context.Context, id HolidayID, params *GetHolidayParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetHolidayRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -16473,6 +16525,25 @@ func (c *Client) DeleteTimeOff(ctx context.Context, id TimeOffID, params *Delete
 	return c.Client.Do(req)
 }
 
+// GetTimeOff Get time off
+//
+// Requires the permission `staff:read`.
+//
+// Returns one time off.
+//
+// Corresponds with GET /time-off/{id} (the `GetTimeOff` operationId).
+func (c *Client) GetTimeOff(ctx context.Context, id TimeOffID, params *GetTimeOffParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTimeOffRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListTransactions List transactions
 //
 // Requires the permission `transactions:read`.
@@ -18017,7 +18088,7 @@ func NewListAssignmentsRequest(server string, params *ListAssignmentsParams) (*h
 		// per the OpenAPI spec (e.g. "color=blue,black,brown").
 		var rawQueryFragments []string
 
-		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "startsFrom", params.StartsFrom, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "endsAfter", params.EndsAfter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {
@@ -21725,6 +21796,55 @@ func NewDeleteHolidayRequest(server string, id HolidayID, params *DeleteHolidayP
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetHolidayRequest constructs an http.Request for the GetHoliday method
+func NewGetHolidayRequest(server string, id HolidayID, params *GetHolidayParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/holidays/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
 		}
 
 	}
@@ -27554,9 +27674,9 @@ func NewListTimeOffRequest(server string, params *ListTimeOffParams) (*http.Requ
 
 		}
 
-		if params.StartsFrom != nil {
+		if params.EndsAfter != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "startsFrom", *params.StartsFrom, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "endsAfter", *params.EndsAfter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -27704,6 +27824,55 @@ func NewDeleteTimeOffRequest(server string, id TimeOffID, params *DeleteTimeOffP
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetTimeOffRequest constructs an http.Request for the GetTimeOff method
+func NewGetTimeOffRequest(server string, id TimeOffID, params *GetTimeOffParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/time-off/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
 		}
 
 	}
@@ -29558,7 +29727,7 @@ type ClientWithResponsesInterface interface {
 	// Requires the permission `appointments:read`.
 	//
 	// Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
-	// ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+	// ordered by their start, at most 10000. `endsAfter` and `startsBefore` are required.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -30500,6 +30669,17 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /holidays/{id} (the `DeleteHoliday` operationId).
 	DeleteHolidayWithResponse(ctx context.Context, id HolidayID, params *DeleteHolidayParams, reqEditors ...RequestEditorFn) (*DeleteHolidayResponse, error)
+
+	// GetHolidayWithResponse Get a holiday
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns one holiday.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /holidays/{id} (the `GetHoliday` operationId).
+	GetHolidayWithResponse(ctx context.Context, id HolidayID, params *GetHolidayParams, reqEditors ...RequestEditorFn) (*GetHolidayResponse, error)
 
 	// ListMediaWithResponse List media
 	//
@@ -31980,6 +32160,17 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /time-off/{id} (the `DeleteTimeOff` operationId).
 	DeleteTimeOffWithResponse(ctx context.Context, id TimeOffID, params *DeleteTimeOffParams, reqEditors ...RequestEditorFn) (*DeleteTimeOffResponse, error)
+
+	// GetTimeOffWithResponse Get time off
+	//
+	// Requires the permission `staff:read`.
+	//
+	// Returns one time off.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /time-off/{id} (the `GetTimeOff` operationId).
+	GetTimeOffWithResponse(ctx context.Context, id TimeOffID, params *GetTimeOffParams, reqEditors ...RequestEditorFn) (*GetTimeOffResponse, error)
 
 	// ListTransactionsWithResponse List transactions
 	//
@@ -34791,6 +34982,47 @@ func (r DeleteHolidayResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DeleteHolidayResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetHolidayResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Holiday
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetHolidayResponse) GetJSON200() *Holiday {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetHolidayResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetHolidayResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetHolidayResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetHolidayResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -37995,6 +38227,47 @@ func (r DeleteTimeOffResponse) ContentType() string {
 	return ""
 }
 
+type GetTimeOffResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TimeOff
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTimeOffResponse) GetJSON200() *TimeOff {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTimeOffResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTimeOffResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTimeOffResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTimeOffResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListTransactionsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -39216,7 +39489,7 @@ func (c *ClientWithResponses) MoveAppointmentWithResponse(ctx context.Context, i
 // Requires the permission `appointments:read`.
 //
 // Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
-// ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+// ordered by their start, at most 10000. `endsAfter` and `startsBefore` are required.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -40589,6 +40862,23 @@ func (c *ClientWithResponses) DeleteHolidayWithResponse(ctx context.Context, id 
 		return nil, err
 	}
 	return ParseDeleteHolidayResponse(rsp)
+}
+
+// GetHolidayWithResponse Get a holiday
+//
+// Requires the permission `staff:read`.
+//
+// Returns one holiday.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /holidays/{id} (the `GetHoliday` operationId).
+func (c *ClientWithResponses) GetHolidayWithResponse(ctx context.Context, id HolidayID, params *GetHolidayParams, reqEditors ...RequestEditorFn) (*GetHolidayResponse, error) {
+	rsp, err := c.GetHoliday(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetHolidayResponse(rsp)
 }
 
 // ListMediaWithResponse List media
@@ -42767,6 +43057,23 @@ func (c *ClientWithResponses) DeleteTimeOffWithResponse(ctx context.Context, id 
 	return ParseDeleteTimeOffResponse(rsp)
 }
 
+// GetTimeOffWithResponse Get time off
+//
+// Requires the permission `staff:read`.
+//
+// Returns one time off.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /time-off/{id} (the `GetTimeOff` operationId).
+func (c *ClientWithResponses) GetTimeOffWithResponse(ctx context.Context, id TimeOffID, params *GetTimeOffParams, reqEditors ...RequestEditorFn) (*GetTimeOffResponse, error) {
+	rsp, err := c.GetTimeOff(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTimeOffResponse(rsp)
+}
+
 // ListTransactionsWithResponse List transactions
 //
 // Requires the permission `transactions:read`.
@@ -44856,6 +45163,32 @@ func ParseDeleteHolidayResponse(rsp *http.Response) (*DeleteHolidayResponse, err
 	return response, nil
 }
 
+// ParseGetHolidayResponse parses an HTTP response from a GetHolidayWithResponse call
+func ParseGetHolidayResponse(rsp *http.Response) (*GetHolidayResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetHolidayResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Holiday
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListMediaResponse parses an HTTP response from a ListMediaWithResponse call
 func ParseListMediaResponse(rsp *http.Response) (*ListMediaResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -46874,6 +47207,32 @@ func ParseDeleteTimeOffResponse(rsp *http.Response) (*DeleteTimeOffResponse, err
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Deleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTimeOffResponse parses an HTTP response from a GetTimeOffWithResponse call
+func ParseGetTimeOffResponse(rsp *http.Response) (*GetTimeOffResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTimeOffResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TimeOff
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -1482,6 +1482,7 @@ class AppointmentPriceWrite(TypedDict):
     credits: NotRequired[int | None]
     taxRate: NotRequired[Decimal | int]
     lengthMinutes: NotRequired[int | None]
+    ended: NotRequired[bool]
 
 
 class AppointmentTypeWrite(TypedDict):
@@ -1568,7 +1569,7 @@ class Appointment(TypedDict):
     eventId: str
     eventDateId: str
     pricingOptionId: str
-    payment: AppointmentPayment
+    payment: NotRequired[AppointmentPayment]
     attendance: Literal["unknown", "attended", "no_show"]
     late: bool
     refundDue: Decimal
@@ -4260,7 +4261,7 @@ class Operations(Client):
         cursor: str | None = None,
         staffId: str | None = None,
         roomId: str | None = None,
-        startsFrom: str | None = None,
+        endsAfter: str | None = None,
         startsBefore: str | None = None,
     ) -> TimeOffPage:
         """List time off.
@@ -4269,18 +4270,18 @@ class Operations(Client):
 
         Returns a page of the time off of staff and rooms, ordered by its start.
         """
-        return self._call("GET", "/time-off", (), TimeOffPage, query={"page": page, "perPage": perPage, "cursor": cursor, "staffId": staffId, "roomId": roomId, "startsFrom": startsFrom, "startsBefore": startsBefore})
+        return self._call("GET", "/time-off", (), TimeOffPage, query={"page": page, "perPage": perPage, "cursor": cursor, "staffId": staffId, "roomId": roomId, "endsAfter": endsAfter, "startsBefore": startsBefore})
 
     def iter_time_off(
         self,
         *,
         staffId: str | None = None,
         roomId: str | None = None,
-        startsFrom: str | None = None,
+        endsAfter: str | None = None,
         startsBefore: str | None = None,
     ) -> Iterator[TimeOff]:
         """Yield the items of `list_time_off`, page by page."""
-        return by_cursor(lambda cursor: self.list_time_off(staffId=staffId, roomId=roomId, startsFrom=startsFrom, startsBefore=startsBefore, cursor=cursor, perPage=100), "timeOff")
+        return by_cursor(lambda cursor: self.list_time_off(staffId=staffId, roomId=roomId, endsAfter=endsAfter, startsBefore=startsBefore, cursor=cursor, perPage=100), "timeOff")
 
     def create_time_off(
         self,
@@ -4299,6 +4300,19 @@ class Operations(Client):
         `details` names the first one. With `keepBookings`, they stay, and you move or cancel them.
         """
         return self._call("POST", "/time-off", (), TimeOff, idempotency_key=idempotency_key, body=body)
+
+    def get_time_off(
+        self,
+        time_off_id: str,
+        /,
+    ) -> TimeOff:
+        """Get time off.
+
+        Requires the permission `staff:read`.
+
+        Returns one time off.
+        """
+        return self._call("GET", "/time-off/{}", (time_off_id,), TimeOff)
 
     def delete_time_off(
         self,
@@ -4357,6 +4371,19 @@ class Operations(Client):
         If the day is already a holiday at this location, the request fails with 409 and the code `HOLIDAY_EXISTS`.
         """
         return self._call("POST", "/holidays", (), Holiday, idempotency_key=idempotency_key, body=body)
+
+    def get_holiday(
+        self,
+        holiday_id: str,
+        /,
+    ) -> Holiday:
+        """Get a holiday.
+
+        Requires the permission `staff:read`.
+
+        Returns one holiday.
+        """
+        return self._call("GET", "/holidays/{}", (holiday_id,), Holiday)
 
     def delete_holiday(
         self,
@@ -4723,7 +4750,7 @@ class Operations(Client):
     def list_assignments(
         self,
         *,
-        startsFrom: str | None = None,
+        endsAfter: str | None = None,
         startsBefore: str | None = None,
         resourceIds: str | None = None,
     ) -> Assignments:
@@ -4732,9 +4759,9 @@ class Operations(Client):
         Requires the permission `appointments:read`.
 
         Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
-        ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+        ordered by their start, at most 10000. `endsAfter` and `startsBefore` are required.
         """
-        return self._call("GET", "/assignments", (), Assignments, query={"startsFrom": startsFrom, "startsBefore": startsBefore, "resourceIds": resourceIds})
+        return self._call("GET", "/assignments", (), Assignments, query={"endsAfter": endsAfter, "startsBefore": startsBefore, "resourceIds": resourceIds})
 
     def list_discount_codes(
         self,

@@ -2313,7 +2313,13 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get time off
+         * @description Requires the permission `staff:read`.
+         *
+         *     Returns one time off.
+         */
+        get: operations["getTimeOff"];
         put?: never;
         post?: never;
         /**
@@ -2372,7 +2378,13 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get a holiday
+         * @description Requires the permission `staff:read`.
+         *
+         *     Returns one holiday.
+         */
+        get: operations["getHoliday"];
         put?: never;
         post?: never;
         /**
@@ -2722,7 +2734,7 @@ export interface paths {
          * @description Requires the permission `appointments:read`.
          *
          *     Returns what takes the time of staff and rooms in at most 31 days: appointments, held slots and classes,
-         *     ordered by their start, at most 10000. `startsFrom` and `startsBefore` are required.
+         *     ordered by their start, at most 10000. `endsAfter` and `startsBefore` are required.
          */
         get: operations["listAssignments"];
         put?: never;
@@ -6086,6 +6098,11 @@ export interface components {
             taxRate?: number;
             /** @description One of the lengths, or null for all lengths, which is the default. It cannot change. */
             lengthMinutes?: number | null;
+            /**
+             * @description Ends the price with this `id`: it is no longer sold or shown. It cannot be combined with other changes of the price. Existing appointments keep it. The last price cannot be ended.
+             * @default false
+             */
+            ended?: boolean;
         };
         /** @description The members of an appointment type that you can set. */
         AppointmentTypeWrite: {
@@ -6217,7 +6234,8 @@ export interface components {
             eventDateId: string;
             /** @description The id of the pricing option. */
             pricingOptionId: string;
-            payment: components["schemas"]["AppointmentPayment"];
+            /** @description How the appointment was paid. Absent while it is held. */
+            payment?: components["schemas"]["AppointmentPayment"];
             /**
              * @description Whether the customer attended.
              * @enum {string}
@@ -6411,9 +6429,9 @@ export interface components {
             resourceId: string;
             /** @description The unit of the room, counted from 1. It is 0 for a staff member. */
             unit: number;
-            /** @description When the time starts */
+            /** @description When the time starts, including the buffer before an appointment. */
             startsAt: components["schemas"]["Timestamp"];
-            /** @description When the time ends */
+            /** @description When the time ends, including the buffer after an appointment. */
             endsAt: components["schemas"]["Timestamp"];
             /** @description The event's id. */
             eventId: string;
@@ -15570,7 +15588,7 @@ export interface operations {
                 /** @description Return only the time off of this room (`room_…`). */
                 roomId?: string;
                 /** @description Return only time off that ends after this time (RFC 3339, with an offset). */
-                startsFrom?: string;
+                endsAfter?: string;
                 /** @description Return only time off that starts before this time (RFC 3339, with an offset). */
                 startsBefore?: string;
             };
@@ -15688,6 +15706,59 @@ export interface operations {
             409: components["responses"]["IdempotencyConflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getTimeOff: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The time off's id (`off_…`).
+                 * @example off_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["TimeOffId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The time off */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "off_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "staffId": "staff_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "roomId": null,
+                     *       "startsAt": "2026-08-03T00:00:00Z",
+                     *       "endsAt": "2026-08-17T00:00:00Z",
+                     *       "reason": "Holiday",
+                     *       "createdAt": "2026-03-01T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TimeOff"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -15871,6 +15942,57 @@ export interface operations {
             409: components["responses"]["IdempotencyConflict"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getHoliday: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The holiday's id (`hol_…`).
+                 * @example hol_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["HolidayId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The holiday */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "hol_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "date": "2026-12-25",
+                     *       "name": "Christmas Day",
+                     *       "location": "",
+                     *       "createdAt": "2026-03-01T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Holiday"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -17088,7 +17210,7 @@ export interface operations {
         parameters: {
             query: {
                 /** @description Return only assignments that end after this time (RFC 3339, with an offset). */
-                startsFrom: string;
+                endsAfter: string;
                 /** @description Return only assignments that start before this time (RFC 3339, with an offset). */
                 startsBefore: string;
                 /** @description At most 200 ids of staff (`staff_…`) and rooms (`room_…`), separated by commas. Without it, all of them. */

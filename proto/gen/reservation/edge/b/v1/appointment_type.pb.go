@@ -383,6 +383,8 @@ type AppointmentPriceWrite struct {
 	TaxRate  *v1.Percentage  `protobuf:"bytes,6,opt,name=tax_rate,json=taxRate,proto3" json:"tax_rate,omitempty"`
 	// Only for an option to add; null means all lengths.
 	LengthMinutes *v1.NullableInt `protobuf:"bytes,7,opt,name=length_minutes,json=lengthMinutes,proto3" json:"length_minutes,omitempty"`
+	// Ends the option with this id. It cannot be combined with other changes of the option.
+	Ended         bool `protobuf:"varint,8,opt,name=ended,proto3" json:"ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -464,6 +466,13 @@ func (x *AppointmentPriceWrite) GetLengthMinutes() *v1.NullableInt {
 		return x.LengthMinutes
 	}
 	return nil
+}
+
+func (x *AppointmentPriceWrite) GetEnded() bool {
+	if x != nil {
+		return x.Ended
+	}
+	return false
 }
 
 // AppointmentTypeWrite is the body of POST, PUT and PATCH for appointment types.
@@ -1160,7 +1169,7 @@ const file_reservation_edge_b_v1_appointment_type_proto_rawDesc = "" +
 	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12:\n" +
 	"\acredits\x18\x05 \x01(\v2 .reservation.edge.v1.NullableIntR\acredits\x12:\n" +
 	"\btax_rate\x18\x06 \x01(\v2\x1f.reservation.edge.v1.PercentageR\ataxRate\x12G\n" +
-	"\x0elength_minutes\x18\a \x01(\v2 .reservation.edge.v1.NullableIntR\rlengthMinutes\"\x93\x03\n" +
+	"\x0elength_minutes\x18\a \x01(\v2 .reservation.edge.v1.NullableIntR\rlengthMinutes\"\xa9\x03\n" +
 	"\x15AppointmentPriceWrite\x12\x1c\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x02id\x88\x01\x01\x12!\n" +
 	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\x04name\x88\x01\x01\x121\n" +
@@ -1169,7 +1178,8 @@ const file_reservation_edge_b_v1_appointment_type_proto_rawDesc = "" +
 	"H\x02R\bcurrency\x88\x01\x01\x12:\n" +
 	"\acredits\x18\x05 \x01(\v2 .reservation.edge.v1.NullableIntR\acredits\x12:\n" +
 	"\btax_rate\x18\x06 \x01(\v2\x1f.reservation.edge.v1.PercentageR\ataxRate\x12G\n" +
-	"\x0elength_minutes\x18\a \x01(\v2 .reservation.edge.v1.NullableIntR\rlengthMinutesB\x05\n" +
+	"\x0elength_minutes\x18\a \x01(\v2 .reservation.edge.v1.NullableIntR\rlengthMinutes\x12\x14\n" +
+	"\x05ended\x18\b \x01(\bR\x05endedB\x05\n" +
 	"\x03_idB\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_currency\"\xd4\b\n" +
