@@ -201,7 +201,7 @@ func (w *pythonWriter) operation(o operation) {
 	if o.query != nil {
 		var pairs []string
 		for _, p := range o.query {
-			pairs = append(pairs, fmt.Sprintf("%q: %s", p.name, p.name))
+			pairs = append(pairs, fmt.Sprintf("%q: %s", p.name, argumentName(p.name)))
 		}
 		call = append(call, "query={"+strings.Join(pairs, ", ")+"}")
 	}
@@ -240,7 +240,7 @@ func (w *pythonWriter) iterator(o operation, ids []string) {
 		if p.name == "page" || p.name == page || p.name == size {
 			continue
 		}
-		rest, arguments = append(rest, p), append(arguments, p.name+"="+p.name)
+		rest, arguments = append(rest, p), append(arguments, argumentName(p.name)+"="+argumentName(p.name))
 	}
 	arguments = append(arguments, page+"="+page, size+"=100")
 	name, _ := strings.CutPrefix(snake(o.id), "list_")
@@ -263,7 +263,7 @@ func (w *pythonWriter) listOf(page *yaml.Node) (member, item string) {
 func (w *pythonWriter) queryParams(query []parameter) []string {
 	var params []string
 	for _, p := range query {
-		params = append(params, p.name+": "+w.typeOf("", p.schema, true)+" | None = None")
+		params = append(params, argumentName(p.name)+": "+w.typeOf("", p.schema, true)+" | None = None")
 	}
 	return params
 }
@@ -299,7 +299,15 @@ func pathName(path, name string) string {
 	return collection + "_id"
 }
 
-// keywords are those that could be the name of a member.
+// argumentName returns the name of the argument for a query parameter. A keyword gets an underscore, as PEP 8 says.
+func argumentName(name string) string {
+	if slices.Contains(keywords, name) {
+		return name + "_"
+	}
+	return name
+}
+
+// keywords are those that could be the name of a member or a parameter.
 var keywords = []string{"and", "as", "class", "def", "del", "for", "from", "global", "if", "import", "in", "is", "not", "or", "pass", "return", "try", "with"}
 
 func tuple(names []string) string {

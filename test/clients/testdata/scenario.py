@@ -1,6 +1,7 @@
 """Runs a scenario with the Python client: python3 scenario.py a|b <steps.json."""
 
 import json
+import keyword
 import os
 import re
 import sys
@@ -31,8 +32,9 @@ def call(step):
     method = getattr(client, re.sub("([A-Z])", r"_\1", step["operation"]).lower())
     headers = {"Idempotency-Key": "idempotency_key", "If-Match": "if_match"}
     options = {headers[name]: fill(value) for name, value in (step["header"] or {}).items()}
+    query = {name + "_" if keyword.iskeyword(name) else name: value for name, value in fill(step["query"] or {}).items()}
     try:
-        return method(*fill(step["path"] or []), **fill(step["query"] or {}), **fill(step["body"] or {}), **options)
+        return method(*fill(step["path"] or []), **query, **fill(step["body"] or {}), **options)
     except reservation_client.APIError as error:
         if error.status != step["status"]:
             raise

@@ -4335,7 +4335,7 @@ class Operations(Client):
         page: int | None = None,
         perPage: int | None = None,
         cursor: str | None = None,
-        from: str | None = None,
+        from_: str | None = None,
         to: str | None = None,
     ) -> HolidaysPage:
         """List holidays.
@@ -4344,16 +4344,16 @@ class Operations(Client):
 
         Returns a page of the holidays, ordered by their day.
         """
-        return self._call("GET", "/holidays", (), HolidaysPage, query={"page": page, "perPage": perPage, "cursor": cursor, "from": from, "to": to})
+        return self._call("GET", "/holidays", (), HolidaysPage, query={"page": page, "perPage": perPage, "cursor": cursor, "from": from_, "to": to})
 
     def iter_holidays(
         self,
         *,
-        from: str | None = None,
+        from_: str | None = None,
         to: str | None = None,
     ) -> Iterator[Holiday]:
         """Yield the items of `list_holidays`, page by page."""
-        return by_cursor(lambda cursor: self.list_holidays(from=from, to=to, cursor=cursor, perPage=100), "holidays")
+        return by_cursor(lambda cursor: self.list_holidays(from_=from_, to=to, cursor=cursor, perPage=100), "holidays")
 
     def create_holiday(
         self,
@@ -4593,7 +4593,7 @@ class Operations(Client):
         appointmentTypeId: str | None = None,
         lengthMinutes: int | None = None,
         staffId: str | None = None,
-        from: str | None = None,
+        from_: str | None = None,
         to: str | None = None,
         timezone: str | None = None,
         explain: bool | None = None,
@@ -4610,7 +4610,7 @@ class Operations(Client):
         A slot can be taken before you book it. To keep it while the customer pays, send `POST
         /appointment-holds`.
         """
-        return self._call("GET", "/slots", (), Slots, query={"appointmentTypeId": appointmentTypeId, "lengthMinutes": lengthMinutes, "staffId": staffId, "from": from, "to": to, "timezone": timezone, "explain": explain, "waiveNotice": waiveNotice, "movingId": movingId})
+        return self._call("GET", "/slots", (), Slots, query={"appointmentTypeId": appointmentTypeId, "lengthMinutes": lengthMinutes, "staffId": staffId, "from": from_, "to": to, "timezone": timezone, "explain": explain, "waiveNotice": waiveNotice, "movingId": movingId})
 
     def list_appointments(
         self,
