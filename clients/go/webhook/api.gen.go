@@ -1167,8 +1167,8 @@ type Appointment struct {
 	// Location Where it takes place. Empty if it is not set.
 	Location string `json:"location"`
 
-	// Payment How an appointment is paid. For a held slot, its price.
-	Payment struct {
+	// Payment How the appointment was paid. Absent while it is held.
+	Payment *struct {
 		// Currency The currency of `totalPaid` (ISO 4217). If a pass paid, it is the company's currency.
 		Currency string `json:"currency"`
 
@@ -1183,7 +1183,7 @@ type Appointment struct {
 
 		// TotalPaid The amount in major units, including tax. It is 0 if a pass paid.
 		TotalPaid json.Number `json:"totalPaid"`
-	} `json:"payment"`
+	} `json:"payment,omitempty"`
 
 	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
 	Previous *map[string]interface{} `json:"previous,omitempty"`

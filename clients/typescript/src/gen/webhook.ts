@@ -2376,8 +2376,8 @@ export interface components {
             eventDateId: string;
             /** @description The id of the pricing option. */
             pricingOptionId: string;
-            /** @description How an appointment is paid. For a held slot, its price. */
-            payment: {
+            /** @description How the appointment was paid. Absent while it is held. */
+            payment?: {
                 /**
                  * @description The payment method.
                  * @enum {string}
