@@ -28,11 +28,13 @@ func appointmentSteps() []step {
 		{operation: "patchRoom", path: []string{"$room"}, body: object{"name": "Blue room"}},
 		{operation: "createTimeOff", status: 201, save: map[string]string{"off": "id"}, body: object{"staffId": "$person", "startsAt": soon(20), "endsAt": soon(21), "reason": "A holiday"}},
 		{operation: "createTimeOff", status: 201, body: object{"roomId": "$room", "startsAt": soon(22), "endsAt": soon(23), "reason": "Repairs"}},
-		{operation: "listTimeOff", query: object{"staffId": "$person", "startsFrom": soon(1), "startsBefore": soon(30)}},
+		{operation: "listTimeOff", query: object{"staffId": "$person", "endsAfter": soon(1), "startsBefore": soon(30)}},
+		{operation: "getTimeOff", path: []string{"$off"}},
 		{operation: "deleteTimeOff", path: []string{"$off"}},
 		{operation: "createHoliday", status: 201, save: map[string]string{"holiday": "id"}, body: object{"date": soon(30)[:10], "name": "Spring holiday"}},
 		{operation: "createHoliday", status: 201, body: object{"date": soon(31)[:10], "name": "Summer holiday"}},
 		{operation: "listHolidays", query: object{"from": soon(1)[:10], "to": soon(60)[:10]}},
+		{operation: "getHoliday", path: []string{"$holiday"}},
 		{operation: "deleteHoliday", path: []string{"$holiday"}},
 		{
 			operation: "createAppointmentType", status: 201, save: map[string]string{"massage": "id", "massagePrice": "pricingOptions.0.id"}, body: object{
@@ -57,7 +59,7 @@ func appointmentSteps() []step {
 		{operation: "createAppointmentHold", status: 201, body: object{
 			"appointmentTypeId": "$massage", "lengthMinutes": 30, "localStart": day + "T15:00:00", "customerId": "$friend", "minutes": 20,
 		}},
-		{operation: "listAssignments", query: object{"startsFrom": soon(5), "startsBefore": soon(8)}},
+		{operation: "listAssignments", query: object{"endsAfter": soon(5), "startsBefore": soon(8)}},
 		{operation: "cancelAppointment", path: []string{"$appointment"}, body: object{"reason": "A cold.", "waivePolicy": true}},
 	}
 }
