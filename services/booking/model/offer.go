@@ -158,8 +158,8 @@ func (d *OfferedDate) priced(options []PricingOption) []PricingOption {
 	return slices.DeleteFunc(slices.Clone(options), func(o PricingOption) bool { return !o.appliesTo(d.Minutes) })
 }
 
-// appliesTo reports whether o is a price of dates of a length in minutes.
-func (o *PricingOption) appliesTo(minutes int32) bool { return o.Length == 0 || o.Length == minutes }
+// appliesTo reports whether p is a price of dates of a length in minutes.
+func (p *PricingOption) appliesTo(minutes int32) bool { return p.Length == 0 || p.Length == minutes }
 
 // otherLength refuses the price of appointments of another length.
 func otherLength(field string) error {
