@@ -2,6 +2,8 @@ package booking
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,7 +66,7 @@ func TestSlowAppointmentPlans(t *testing.T) {
 		{"a page of a staff member, descending", "assignments_by_start", list(store.AppointmentQuery{Page: pageOf(desc, &cursor), Staff: &s.lea})},
 		{"a page of a type", "", list(store.AppointmentQuery{Page: pageOf(byStart, &cursor), Type: &massage})},
 		{"a page of a customer", "transactions_by_purchaser", list(store.AppointmentQuery{Page: pageOf(byStart, &cursor), Customer: &customer})},
-		{"held ones", "transactions_unconfirmed", list(store.AppointmentQuery{Page: pageOf(byStart, nil), Statuses: held})},
+		{"held ones", "transactions_unconfirmed or transactions_open_by_purchaser", list(store.AppointmentQuery{Page: pageOf(byStart, nil), Statuses: held})},
 		{"a page by change", "transactions_by_change", list(store.AppointmentQuery{Page: pageOf(byChange, &cursor)})},
 		{"a page of changes", "transactions_by_change", list(store.AppointmentQuery{Page: pageOf(byChange, nil), Since: far})},
 		{"the number, up to a limit", "event_dates_of_appointments", total(store.AppointmentQuery{})},
@@ -99,7 +101,7 @@ func TestSlowAppointmentPlans(t *testing.T) {
 					p := explain(t, w.db, w.company, mode, s.SQL, s.Args...)
 					index := s.index == ""
 					p.walk(func(n plan) {
-						index = index || n.Index == s.index
+						index = index || slices.Contains(strings.Split(s.index, " or "), n.Index)
 						if n.Type == "Seq Scan" && n.Table != "" && !small[n.Table] {
 							t.Errorf("reads all of %s", n.Table)
 						}

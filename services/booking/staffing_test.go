@@ -202,7 +202,9 @@ func TestStaffAndRoomsOfClasses(t *testing.T) {
 	t.Run("another company's staff do not exist", func(t *testing.T) {
 		other := id.New[id.Company]()
 		_, err := w.events.CreateEvent(w.as(other), classOf(with(ann), 300*time.Hour))
-		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		if f := wantFault(t, err, fault.Invalid, fault.ReasonValidation); f.Fields[0].Field != "staff_and_rooms.staff_ids[0]" || f.Fields[0].Rule != "exists" {
+			t.Errorf("got %v", f.Fields)
+		}
 	})
 	t.Run("callers with catalog:read see rooms and no staff", func(t *testing.T) {
 		e := w.class(with(w.teacher("Kim"), w.studio("Loft", 1)), 0)
