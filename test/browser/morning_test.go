@@ -66,7 +66,7 @@ func (b salon) testSettingUp() {
 		b.addType("Back massage", "60", "50")
 		b.addType("Consultation", "30", "")
 		b.open("/appointment-types")
-		b.says("Back massage", "£50.00", "Consultation", "£0.00")
+		b.says("Back massage", "£50.00", "Consultation", "free")
 		b.quiet()
 	})
 }
