@@ -42,6 +42,8 @@ func (w *world) traffic(t *testing.T, customer, token string, credential harness
 		"passes": {Path: "/customer/" + customer + "/passes", Token: token}, "notes": {Path: "/customer/" + customer + "/notes", Token: token},
 		"subscriptions": {Path: "/customer/" + customer + "/subscriptions", Token: token}, "media": {Path: "/customer/" + customer + "/media", Token: token},
 		"subscription": {Path: "/customer/" + customer + "/subscription/sub_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
+		"appointments": {Path: "/customer/" + customer + "/appointments", Token: token},
+		"appointment":  {Path: "/customer/" + customer + "/appointment/appt_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
 		"media item":   {Path: "/customer/" + customer + "/media/media_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
 		"pass":         {Path: "/customer/" + customer + "/pass/cp_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
 		"note":         {Path: note, Token: token}, "change note": {Method: http.MethodPut, Path: note, Token: token, Body: `{"pinned":true}`},
@@ -86,7 +88,7 @@ func (tr *traffic) note(name string, answer harness.Answer, err error) {
 	if name == "update" && answer.Code == http.StatusOK {
 		tr.updates.Add(1)
 	}
-	absent := slices.Contains([]string{"booking", "pass", "subscription", "media item"}, name) || strings.HasSuffix(name, "note") && name != "add note"
+	absent := slices.Contains([]string{"booking", "pass", "subscription", "media item", "appointment"}, name) || strings.HasSuffix(name, "note") && name != "add note"
 	fine := answer.Code == http.StatusOK || absent && answer.Code == http.StatusNotFound ||
 		answer.Code == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
 	if (err != nil || !fine) && len(tr.strange) < 20 {

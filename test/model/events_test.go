@@ -73,6 +73,7 @@ func (e *event) show(most int) object {
 		"location": e.location, "startsAt": instant(first.start), "duration": first.duration, "endsAt": instant(end),
 		"capacity": capacity, "spotsTaken": taken, "spotsAvailable": available, "dates": dates, "pricingOptions": options,
 		"freeCancellationMinutes": e.free, "dateCount": len(e.dates), "datesTruncated": len(shown) < len(unlimited),
+		"staffIds": []any{}, "roomIds": []any{}, "appointmentTypeId": nil,
 	}
 	if next := e.next(); next != nil {
 		out["nextDate"] = object{"id": next.id, "startsAt": instant(next.start)}
