@@ -17,7 +17,7 @@ func (m *machine) viewDate(e *event, d *date) object {
 	out := object{
 		"id": d.id, "eventId": e.id, "title": e.title, "type": e.kind, "eventStatus": e.status, "status": "scheduled", "startsAt": instant(d.start),
 		"endsAt": instant(d.start.Add(time.Duration(d.duration) * time.Minute)), "duration": d.duration, "timezone": e.zone, "location": e.location,
-		"capacity": d.capacity, "spotsTaken": d.taken, "spotsAvailable": nil, "waitlistLength": len(m.waiting(d)),
+		"capacity": d.capacity, "spotsTaken": d.taken, "spotsAvailable": nil, "staff": []any{}, "rooms": []any{}, "waitlistLength": len(m.waiting(d)),
 		"available": e.closed(d) == fine && d.fits(1), "opensAt": instantOrNil(opens), "closesAt": instantOrNil(closes),
 	}
 	if d.cancelled {
