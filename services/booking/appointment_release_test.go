@@ -175,6 +175,25 @@ func TestAppointmentsByPass(t *testing.T) { // invariants 15, 34
 			t.Error("the appointment has lost its person or room")
 		}
 	})
+	t.Run("a payment for a date that was cancelled is refused, and the date still shows who had it", func(t *testing.T) {
+		p.passes.set(pass, 5)
+		var date id.EventDate
+		p.passes.after = func(call string) error {
+			if call != "redeem" {
+				return nil
+			}
+			date = one[id.EventDate](p.world, `select b.event_date_id from bookings b join transactions t on t.id = b.transaction_id where t.status = 'pending'`)
+			_, err := p.cancelDate(p.ctx, date.String())
+			return err
+		}
+		_, err := p.tryBook(p.ctx, p.at("2030-01-12T10:00", by(p.lea), withPass))
+		p.passes.after = nil
+		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
+		p.wantEnded(date)
+		if n := one[int64](p.world, `select count(*) from assignments where event_date_id = $1 and not active`, date); n != 2 || p.passes.credits(pass) != 5 {
+			t.Errorf("%d assignments, %d credits", n, p.passes.credits(pass))
+		}
+	})
 	t.Run("a purchase that times out is undone and frees the slot", func(t *testing.T) {
 		p.passes.set(pass, 5)
 		p.passes.setBefore(func(string) error { return errPassAway })
