@@ -23,9 +23,9 @@ var update = flag.Bool("update", false, "write the golden events")
 
 func TestGoldenEvents(t *testing.T) { // invariant 11
 	w := start(t)
+	w.stopJoins() // they read the clock
 	w.clock.fixed = time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
 	next := byte(0)
-	w.stopJoins()
 	w.server.newID = func() id.UUID {
 		next++
 		return id.UUID{0x01, 0x9c, 15: next}
