@@ -593,7 +593,9 @@ type Booking struct {
 	// Why the booking was cancelled, if a reason was given.
 	CancellationReason string `protobuf:"bytes,24,opt,name=cancellation_reason,json=cancellationReason,proto3" json:"cancellation_reason,omitempty"`
 	// When the transaction or one of its bookings last changed, as with the version.
-	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// The price now, in minor units. It differs from the amount of the payment after a move that lowered it.
+	Price         int64 `protobuf:"varint,26,opt,name=price,proto3" json:"price,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -814,6 +816,13 @@ func (x *Booking) GetUpdatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Booking) GetPrice() int64 {
+	if x != nil {
+		return x.Price
+	}
+	return 0
+}
+
 type isBooking_Payment interface {
 	isBooking_Payment()
 }
@@ -1001,7 +1010,9 @@ type TransactionLine struct {
 	// cust_ identifier of the customer who attends; if empty, the purchaser.
 	BoughtForId string `protobuf:"bytes,4,opt,name=bought_for_id,json=boughtForId,proto3" json:"bought_for_id,omitempty"`
 	// evt_ identifier. If event_date_id is also given, the date must belong to this event.
-	EventId       string `protobuf:"bytes,5,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	EventId string `protobuf:"bytes,5,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	// How this line is paid; if unset, as the request says. All lines by pass are paid by one pass.
+	Payment       *LinePayment `protobuf:"bytes,6,opt,name=payment,proto3" json:"payment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1071,6 +1082,68 @@ func (x *TransactionLine) GetEventId() string {
 	return ""
 }
 
+func (x *TransactionLine) GetPayment() *LinePayment {
+	if x != nil {
+		return x.Payment
+	}
+	return nil
+}
+
+// LinePayment is the payment of one line.
+type LinePayment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Not unspecified.
+	Method PaymentMethod `protobuf:"varint,1,opt,name=method,proto3,enum=reservation.booking.v1.PaymentMethod" json:"method,omitempty"`
+	// As payment_reference in CreateTransactionRequest.
+	Reference     string `protobuf:"bytes,2,opt,name=reference,proto3" json:"reference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinePayment) Reset() {
+	*x = LinePayment{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinePayment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinePayment) ProtoMessage() {}
+
+func (x *LinePayment) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinePayment.ProtoReflect.Descriptor instead.
+func (*LinePayment) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *LinePayment) GetMethod() PaymentMethod {
+	if x != nil {
+		return x.Method
+	}
+	return PaymentMethod_PAYMENT_METHOD_UNSPECIFIED
+}
+
+func (x *LinePayment) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
 type CreateTransactionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cust_ identifier.
@@ -1086,14 +1159,18 @@ type CreateTransactionRequest struct {
 	// the oldest. The pass of a subscription has the UUID of the subscription.
 	CustomerPassId string `protobuf:"bytes,5,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	// Case-insensitive; not for payment by pass, and not for FREE.
-	DiscountCode  string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
+	DiscountCode string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
+	// Why dates that have started are booked; at most 500 characters. If it is set, dates that began in the
+	// last 31 days can be booked, and booking windows do not apply. The reason is in the history of each
+	// booking.
+	PastReason    string `protobuf:"bytes,7,opt,name=past_reason,json=pastReason,proto3" json:"past_reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateTransactionRequest) Reset() {
 	*x = CreateTransactionRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[6]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1105,7 +1182,7 @@ func (x *CreateTransactionRequest) String() string {
 func (*CreateTransactionRequest) ProtoMessage() {}
 
 func (x *CreateTransactionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[6]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1118,7 +1195,7 @@ func (x *CreateTransactionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTransactionRequest.ProtoReflect.Descriptor instead.
 func (*CreateTransactionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{6}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateTransactionRequest) GetPurchaserId() string {
@@ -1163,6 +1240,13 @@ func (x *CreateTransactionRequest) GetDiscountCode() string {
 	return ""
 }
 
+func (x *CreateTransactionRequest) GetPastReason() string {
+	if x != nil {
+		return x.PastReason
+	}
+	return ""
+}
+
 type CreateTransactionResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Transaction   *Transaction           `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
@@ -1172,7 +1256,7 @@ type CreateTransactionResponse struct {
 
 func (x *CreateTransactionResponse) Reset() {
 	*x = CreateTransactionResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[7]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1184,7 +1268,7 @@ func (x *CreateTransactionResponse) String() string {
 func (*CreateTransactionResponse) ProtoMessage() {}
 
 func (x *CreateTransactionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[7]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1197,7 +1281,7 @@ func (x *CreateTransactionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTransactionResponse.ProtoReflect.Descriptor instead.
 func (*CreateTransactionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{7}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CreateTransactionResponse) GetTransaction() *Transaction {
@@ -1219,7 +1303,7 @@ type GetTransactionRequest struct {
 
 func (x *GetTransactionRequest) Reset() {
 	*x = GetTransactionRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[8]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1231,7 +1315,7 @@ func (x *GetTransactionRequest) String() string {
 func (*GetTransactionRequest) ProtoMessage() {}
 
 func (x *GetTransactionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[8]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1244,7 +1328,7 @@ func (x *GetTransactionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTransactionRequest.ProtoReflect.Descriptor instead.
 func (*GetTransactionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{8}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetTransactionRequest) GetCustomerId() string {
@@ -1270,7 +1354,7 @@ type GetTransactionResponse struct {
 
 func (x *GetTransactionResponse) Reset() {
 	*x = GetTransactionResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[9]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1366,7 @@ func (x *GetTransactionResponse) String() string {
 func (*GetTransactionResponse) ProtoMessage() {}
 
 func (x *GetTransactionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[9]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1379,7 @@ func (x *GetTransactionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTransactionResponse.ProtoReflect.Descriptor instead.
 func (*GetTransactionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{9}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetTransactionResponse) GetTransaction() *Transaction {
@@ -1328,7 +1412,7 @@ type ListTransactionsRequest struct {
 
 func (x *ListTransactionsRequest) Reset() {
 	*x = ListTransactionsRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[10]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1340,7 +1424,7 @@ func (x *ListTransactionsRequest) String() string {
 func (*ListTransactionsRequest) ProtoMessage() {}
 
 func (x *ListTransactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[10]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1353,7 +1437,7 @@ func (x *ListTransactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTransactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListTransactionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{10}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListTransactionsRequest) GetCustomerId() string {
@@ -1412,7 +1496,7 @@ type ListTransactionsResponse struct {
 
 func (x *ListTransactionsResponse) Reset() {
 	*x = ListTransactionsResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1508,7 @@ func (x *ListTransactionsResponse) String() string {
 func (*ListTransactionsResponse) ProtoMessage() {}
 
 func (x *ListTransactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1521,7 @@ func (x *ListTransactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTransactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListTransactionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{11}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListTransactionsResponse) GetTransactions() []*Transaction {
@@ -1488,7 +1572,7 @@ type ListCompanyTransactionsRequest struct {
 
 func (x *ListCompanyTransactionsRequest) Reset() {
 	*x = ListCompanyTransactionsRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1584,7 @@ func (x *ListCompanyTransactionsRequest) String() string {
 func (*ListCompanyTransactionsRequest) ProtoMessage() {}
 
 func (x *ListCompanyTransactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1597,7 @@ func (x *ListCompanyTransactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCompanyTransactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListCompanyTransactionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{12}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListCompanyTransactionsRequest) GetPageSize() int32 {
@@ -1570,7 +1654,7 @@ type ListCompanyTransactionsResponse struct {
 
 func (x *ListCompanyTransactionsResponse) Reset() {
 	*x = ListCompanyTransactionsResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1582,7 +1666,7 @@ func (x *ListCompanyTransactionsResponse) String() string {
 func (*ListCompanyTransactionsResponse) ProtoMessage() {}
 
 func (x *ListCompanyTransactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1595,7 +1679,7 @@ func (x *ListCompanyTransactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCompanyTransactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListCompanyTransactionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{13}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListCompanyTransactionsResponse) GetTransactions() []*Transaction {
@@ -1639,7 +1723,7 @@ type CancelBookingRequest struct {
 
 func (x *CancelBookingRequest) Reset() {
 	*x = CancelBookingRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1651,7 +1735,7 @@ func (x *CancelBookingRequest) String() string {
 func (*CancelBookingRequest) ProtoMessage() {}
 
 func (x *CancelBookingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1664,7 +1748,7 @@ func (x *CancelBookingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelBookingRequest.ProtoReflect.Descriptor instead.
 func (*CancelBookingRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{14}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CancelBookingRequest) GetBookingId() string {
@@ -1717,7 +1801,7 @@ type CancelBookingResponse struct {
 
 func (x *CancelBookingResponse) Reset() {
 	*x = CancelBookingResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1729,7 +1813,7 @@ func (x *CancelBookingResponse) String() string {
 func (*CancelBookingResponse) ProtoMessage() {}
 
 func (x *CancelBookingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1742,7 +1826,7 @@ func (x *CancelBookingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelBookingResponse.ProtoReflect.Descriptor instead.
 func (*CancelBookingResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{15}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CancelBookingResponse) GetBooking() *Booking {
@@ -1794,7 +1878,7 @@ type CancellationOutcome struct {
 
 func (x *CancellationOutcome) Reset() {
 	*x = CancellationOutcome{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1806,7 +1890,7 @@ func (x *CancellationOutcome) String() string {
 func (*CancellationOutcome) ProtoMessage() {}
 
 func (x *CancellationOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1819,7 +1903,7 @@ func (x *CancellationOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancellationOutcome.ProtoReflect.Descriptor instead.
 func (*CancellationOutcome) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{16}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CancellationOutcome) GetLate() bool {
@@ -1867,7 +1951,7 @@ type PreviewCancellationRequest struct {
 
 func (x *PreviewCancellationRequest) Reset() {
 	*x = PreviewCancellationRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1879,7 +1963,7 @@ func (x *PreviewCancellationRequest) String() string {
 func (*PreviewCancellationRequest) ProtoMessage() {}
 
 func (x *PreviewCancellationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1892,7 +1976,7 @@ func (x *PreviewCancellationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewCancellationRequest.ProtoReflect.Descriptor instead.
 func (*PreviewCancellationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{17}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PreviewCancellationRequest) GetBookingId() string {
@@ -1913,7 +1997,7 @@ type PreviewCancellationResponse struct {
 
 func (x *PreviewCancellationResponse) Reset() {
 	*x = PreviewCancellationResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1925,7 +2009,7 @@ func (x *PreviewCancellationResponse) String() string {
 func (*PreviewCancellationResponse) ProtoMessage() {}
 
 func (x *PreviewCancellationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1938,7 +2022,7 @@ func (x *PreviewCancellationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewCancellationResponse.ProtoReflect.Descriptor instead.
 func (*PreviewCancellationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{18}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PreviewCancellationResponse) GetOutcome() *CancellationOutcome {
@@ -1972,7 +2056,7 @@ type RefundBookingRequest struct {
 
 func (x *RefundBookingRequest) Reset() {
 	*x = RefundBookingRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2068,7 @@ func (x *RefundBookingRequest) String() string {
 func (*RefundBookingRequest) ProtoMessage() {}
 
 func (x *RefundBookingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2081,7 @@ func (x *RefundBookingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundBookingRequest.ProtoReflect.Descriptor instead.
 func (*RefundBookingRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{19}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RefundBookingRequest) GetBookingId() string {
@@ -2034,7 +2118,7 @@ type RefundBookingResponse struct {
 
 func (x *RefundBookingResponse) Reset() {
 	*x = RefundBookingResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2046,7 +2130,7 @@ func (x *RefundBookingResponse) String() string {
 func (*RefundBookingResponse) ProtoMessage() {}
 
 func (x *RefundBookingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2059,7 +2143,7 @@ func (x *RefundBookingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundBookingResponse.ProtoReflect.Descriptor instead.
 func (*RefundBookingResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{20}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RefundBookingResponse) GetBooking() *Booking {
@@ -2099,7 +2183,7 @@ type HoldPlacesRequest struct {
 
 func (x *HoldPlacesRequest) Reset() {
 	*x = HoldPlacesRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2111,7 +2195,7 @@ func (x *HoldPlacesRequest) String() string {
 func (*HoldPlacesRequest) ProtoMessage() {}
 
 func (x *HoldPlacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2124,7 +2208,7 @@ func (x *HoldPlacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldPlacesRequest.ProtoReflect.Descriptor instead.
 func (*HoldPlacesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{21}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *HoldPlacesRequest) GetPurchaserId() string {
@@ -2174,7 +2258,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2186,7 +2270,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2199,7 +2283,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{22}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Hold) GetId() string {
@@ -2260,7 +2344,7 @@ type HoldPlacesResponse struct {
 
 func (x *HoldPlacesResponse) Reset() {
 	*x = HoldPlacesResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2272,7 +2356,7 @@ func (x *HoldPlacesResponse) String() string {
 func (*HoldPlacesResponse) ProtoMessage() {}
 
 func (x *HoldPlacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2285,7 +2369,7 @@ func (x *HoldPlacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldPlacesResponse.ProtoReflect.Descriptor instead.
 func (*HoldPlacesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{23}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *HoldPlacesResponse) GetHold() *Hold {
@@ -2312,7 +2396,7 @@ type ConfirmHoldRequest struct {
 
 func (x *ConfirmHoldRequest) Reset() {
 	*x = ConfirmHoldRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2324,7 +2408,7 @@ func (x *ConfirmHoldRequest) String() string {
 func (*ConfirmHoldRequest) ProtoMessage() {}
 
 func (x *ConfirmHoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2337,7 +2421,7 @@ func (x *ConfirmHoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmHoldRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmHoldRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{24}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ConfirmHoldRequest) GetHoldId() string {
@@ -2386,7 +2470,7 @@ type ConfirmHoldResponse struct {
 
 func (x *ConfirmHoldResponse) Reset() {
 	*x = ConfirmHoldResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2398,7 +2482,7 @@ func (x *ConfirmHoldResponse) String() string {
 func (*ConfirmHoldResponse) ProtoMessage() {}
 
 func (x *ConfirmHoldResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2411,7 +2495,7 @@ func (x *ConfirmHoldResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmHoldResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmHoldResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{25}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ConfirmHoldResponse) GetTransaction() *Transaction {
@@ -2438,7 +2522,7 @@ type GetHoldRequest struct {
 
 func (x *GetHoldRequest) Reset() {
 	*x = GetHoldRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2450,7 +2534,7 @@ func (x *GetHoldRequest) String() string {
 func (*GetHoldRequest) ProtoMessage() {}
 
 func (x *GetHoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2463,7 +2547,7 @@ func (x *GetHoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHoldRequest.ProtoReflect.Descriptor instead.
 func (*GetHoldRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{26}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetHoldRequest) GetHoldId() string {
@@ -2482,7 +2566,7 @@ type GetHoldResponse struct {
 
 func (x *GetHoldResponse) Reset() {
 	*x = GetHoldResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2494,7 +2578,7 @@ func (x *GetHoldResponse) String() string {
 func (*GetHoldResponse) ProtoMessage() {}
 
 func (x *GetHoldResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2507,7 +2591,7 @@ func (x *GetHoldResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetHoldResponse.ProtoReflect.Descriptor instead.
 func (*GetHoldResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{27}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetHoldResponse) GetHold() *Hold {
@@ -2529,7 +2613,7 @@ type ReleaseHoldRequest struct {
 
 func (x *ReleaseHoldRequest) Reset() {
 	*x = ReleaseHoldRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2541,7 +2625,7 @@ func (x *ReleaseHoldRequest) String() string {
 func (*ReleaseHoldRequest) ProtoMessage() {}
 
 func (x *ReleaseHoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2554,7 +2638,7 @@ func (x *ReleaseHoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHoldRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseHoldRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{28}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReleaseHoldRequest) GetHoldId() string {
@@ -2582,7 +2666,7 @@ type ReleaseHoldResponse struct {
 
 func (x *ReleaseHoldResponse) Reset() {
 	*x = ReleaseHoldResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[29]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2594,7 +2678,7 @@ func (x *ReleaseHoldResponse) String() string {
 func (*ReleaseHoldResponse) ProtoMessage() {}
 
 func (x *ReleaseHoldResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[29]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2607,7 +2691,7 @@ func (x *ReleaseHoldResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHoldResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseHoldResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{29}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ReleaseHoldResponse) GetChanged() bool {
@@ -2641,7 +2725,7 @@ type Registration struct {
 
 func (x *Registration) Reset() {
 	*x = Registration{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[30]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2653,7 +2737,7 @@ func (x *Registration) String() string {
 func (*Registration) ProtoMessage() {}
 
 func (x *Registration) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[30]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2666,7 +2750,7 @@ func (x *Registration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Registration.ProtoReflect.Descriptor instead.
 func (*Registration) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{30}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Registration) GetBooking() *Booking {
@@ -2744,7 +2828,7 @@ type ListRegistrationsRequest struct {
 
 func (x *ListRegistrationsRequest) Reset() {
 	*x = ListRegistrationsRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[31]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2756,7 +2840,7 @@ func (x *ListRegistrationsRequest) String() string {
 func (*ListRegistrationsRequest) ProtoMessage() {}
 
 func (x *ListRegistrationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[31]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2769,7 +2853,7 @@ func (x *ListRegistrationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationsRequest.ProtoReflect.Descriptor instead.
 func (*ListRegistrationsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{31}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListRegistrationsRequest) GetEventId() string {
@@ -2875,7 +2959,7 @@ type ListRegistrationsResponse struct {
 
 func (x *ListRegistrationsResponse) Reset() {
 	*x = ListRegistrationsResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[32]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2887,7 +2971,7 @@ func (x *ListRegistrationsResponse) String() string {
 func (*ListRegistrationsResponse) ProtoMessage() {}
 
 func (x *ListRegistrationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[32]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2900,7 +2984,7 @@ func (x *ListRegistrationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationsResponse.ProtoReflect.Descriptor instead.
 func (*ListRegistrationsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{32}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListRegistrationsResponse) GetRegistrations() []*Registration {
@@ -2934,7 +3018,7 @@ type GetRegistrationRequest struct {
 
 func (x *GetRegistrationRequest) Reset() {
 	*x = GetRegistrationRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[33]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2946,7 +3030,7 @@ func (x *GetRegistrationRequest) String() string {
 func (*GetRegistrationRequest) ProtoMessage() {}
 
 func (x *GetRegistrationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[33]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2959,7 +3043,7 @@ func (x *GetRegistrationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRegistrationRequest.ProtoReflect.Descriptor instead.
 func (*GetRegistrationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{33}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetRegistrationRequest) GetBookingId() string {
@@ -2978,7 +3062,7 @@ type GetRegistrationResponse struct {
 
 func (x *GetRegistrationResponse) Reset() {
 	*x = GetRegistrationResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[34]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2990,7 +3074,7 @@ func (x *GetRegistrationResponse) String() string {
 func (*GetRegistrationResponse) ProtoMessage() {}
 
 func (x *GetRegistrationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[34]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3003,7 +3087,7 @@ func (x *GetRegistrationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRegistrationResponse.ProtoReflect.Descriptor instead.
 func (*GetRegistrationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{34}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GetRegistrationResponse) GetRegistration() *Registration {
@@ -3028,7 +3112,7 @@ type RecordAttendanceRequest struct {
 
 func (x *RecordAttendanceRequest) Reset() {
 	*x = RecordAttendanceRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[35]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3040,7 +3124,7 @@ func (x *RecordAttendanceRequest) String() string {
 func (*RecordAttendanceRequest) ProtoMessage() {}
 
 func (x *RecordAttendanceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[35]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3053,7 +3137,7 @@ func (x *RecordAttendanceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordAttendanceRequest.ProtoReflect.Descriptor instead.
 func (*RecordAttendanceRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{35}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RecordAttendanceRequest) GetBookingId() string {
@@ -3090,7 +3174,7 @@ type RecordAttendanceResponse struct {
 
 func (x *RecordAttendanceResponse) Reset() {
 	*x = RecordAttendanceResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[36]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3102,7 +3186,7 @@ func (x *RecordAttendanceResponse) String() string {
 func (*RecordAttendanceResponse) ProtoMessage() {}
 
 func (x *RecordAttendanceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[36]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3115,7 +3199,7 @@ func (x *RecordAttendanceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordAttendanceResponse.ProtoReflect.Descriptor instead.
 func (*RecordAttendanceResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{36}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RecordAttendanceResponse) GetBooking() *Booking {
@@ -3149,7 +3233,7 @@ type ImportTransactionsRequest struct {
 
 func (x *ImportTransactionsRequest) Reset() {
 	*x = ImportTransactionsRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[37]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3161,7 +3245,7 @@ func (x *ImportTransactionsRequest) String() string {
 func (*ImportTransactionsRequest) ProtoMessage() {}
 
 func (x *ImportTransactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[37]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3174,7 +3258,7 @@ func (x *ImportTransactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportTransactionsRequest.ProtoReflect.Descriptor instead.
 func (*ImportTransactionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{37}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ImportTransactionsRequest) GetTransactions() []*ImportedTransaction {
@@ -3202,7 +3286,7 @@ type ImportedTransaction struct {
 
 func (x *ImportedTransaction) Reset() {
 	*x = ImportedTransaction{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[38]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3214,7 +3298,7 @@ func (x *ImportedTransaction) String() string {
 func (*ImportedTransaction) ProtoMessage() {}
 
 func (x *ImportedTransaction) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[38]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3227,7 +3311,7 @@ func (x *ImportedTransaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedTransaction.ProtoReflect.Descriptor instead.
 func (*ImportedTransaction) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{38}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ImportedTransaction) GetReference() string {
@@ -3288,7 +3372,7 @@ type ImportedBooking struct {
 
 func (x *ImportedBooking) Reset() {
 	*x = ImportedBooking{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[39]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3300,7 +3384,7 @@ func (x *ImportedBooking) String() string {
 func (*ImportedBooking) ProtoMessage() {}
 
 func (x *ImportedBooking) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[39]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3313,7 +3397,7 @@ func (x *ImportedBooking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedBooking.ProtoReflect.Descriptor instead.
 func (*ImportedBooking) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{39}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ImportedBooking) GetSpaces() int32 {
@@ -3461,7 +3545,7 @@ type ImportedDate struct {
 
 func (x *ImportedDate) Reset() {
 	*x = ImportedDate{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[40]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3473,7 +3557,7 @@ func (x *ImportedDate) String() string {
 func (*ImportedDate) ProtoMessage() {}
 
 func (x *ImportedDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[40]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3486,7 +3570,7 @@ func (x *ImportedDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedDate.ProtoReflect.Descriptor instead.
 func (*ImportedDate) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{40}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ImportedDate) GetEventReference() string {
@@ -3548,7 +3632,7 @@ type ImportTransactionsResponse struct {
 
 func (x *ImportTransactionsResponse) Reset() {
 	*x = ImportTransactionsResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[41]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3560,7 +3644,7 @@ func (x *ImportTransactionsResponse) String() string {
 func (*ImportTransactionsResponse) ProtoMessage() {}
 
 func (x *ImportTransactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[41]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3573,7 +3657,7 @@ func (x *ImportTransactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportTransactionsResponse.ProtoReflect.Descriptor instead.
 func (*ImportTransactionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{41}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ImportTransactionsResponse) GetResults() []*ImportTransactionResult {
@@ -3599,7 +3683,7 @@ type ImportTransactionResult struct {
 
 func (x *ImportTransactionResult) Reset() {
 	*x = ImportTransactionResult{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[42]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3611,7 +3695,7 @@ func (x *ImportTransactionResult) String() string {
 func (*ImportTransactionResult) ProtoMessage() {}
 
 func (x *ImportTransactionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[42]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3624,7 +3708,7 @@ func (x *ImportTransactionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportTransactionResult.ProtoReflect.Descriptor instead.
 func (*ImportTransactionResult) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{42}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ImportTransactionResult) GetReference() string {
@@ -3688,7 +3772,7 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\bbookings\x18\x05 \x03(\v2\x1f.reservation.booking.v1.BookingR\bbookings\x12\x18\n" +
 	"\aversion\x18\x06 \x01(\x03R\aversion\x129\n" +
 	"\n" +
-	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\"\xfc\b\n" +
+	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\"\x92\t\n" +
 	"\aBooking\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
 	"\fis_cancelled\x18\x02 \x01(\bR\visCancelled\x12\x1f\n" +
@@ -3725,7 +3809,8 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"refundedAt\x12/\n" +
 	"\x13cancellation_reason\x18\x18 \x01(\tR\x12cancellationReason\x129\n" +
 	"\n" +
-	"updated_at\x18\x19 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAtB\t\n" +
+	"updated_at\x18\x19 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x14\n" +
+	"\x05price\x18\x1a \x01(\x03R\x05priceB\t\n" +
 	"\apayment\"\x8d\x02\n" +
 	"\vCardPayment\x12$\n" +
 	"\bcurrency\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\bcurrency\x12\x14\n" +
@@ -3737,20 +3822,26 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x06method\x18\a \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\x06method\"d\n" +
 	"\vPassPayment\x12!\n" +
 	"\fcredits_used\x18\x01 \x01(\x05R\vcreditsUsed\x122\n" +
-	"\x10customer_pass_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x0ecustomerPassId\"\xdc\x01\n" +
+	"\x10customer_pass_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x0ecustomerPassId\"\x9b\x02\n" +
 	"\x0fTransactionLine\x12+\n" +
 	"\revent_date_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\veventDateId\x123\n" +
 	"\x11pricing_option_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0fpricingOptionId\x12\x16\n" +
 	"\x06spaces\x18\x03 \x01(\x05R\x06spaces\x12+\n" +
 	"\rbought_for_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\vboughtForId\x12\"\n" +
-	"\bevent_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\"\xf5\x02\n" +
+	"\bevent_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12=\n" +
+	"\apayment\x18\x06 \x01(\v2#.reservation.booking.v1.LinePaymentR\apayment\"t\n" +
+	"\vLinePayment\x12=\n" +
+	"\x06method\x18\x01 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\x06method\x12&\n" +
+	"\treference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\treference\"\xa0\x03\n" +
 	"\x18CreateTransactionRequest\x12*\n" +
 	"\fpurchaser_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\vpurchaserId\x12G\n" +
 	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineB\b\xbaH\x05\x92\x01\x02\x102R\x05lines\x125\n" +
 	"\x11payment_reference\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x10paymentReference\x12L\n" +
 	"\x0epayment_method\x18\x04 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x121\n" +
 	"\x10customer_pass_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12,\n" +
-	"\rdiscount_code\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18@R\fdiscountCode\"b\n" +
+	"\rdiscount_code\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18@R\fdiscountCode\x12)\n" +
+	"\vpast_reason\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\n" +
+	"pastReason\"b\n" +
 	"\x19CreateTransactionResponse\x12E\n" +
 	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"q\n" +
 	"\x15GetTransactionRequest\x12(\n" +
@@ -4061,7 +4152,7 @@ func file_reservation_booking_v1_booking_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_booking_v1_booking_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_reservation_booking_v1_booking_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_reservation_booking_v1_booking_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_reservation_booking_v1_booking_proto_goTypes = []any{
 	(Attendance)(0),                         // 0: reservation.booking.v1.Attendance
 	(PaymentMethod)(0),                      // 1: reservation.booking.v1.PaymentMethod
@@ -4075,146 +4166,149 @@ var file_reservation_booking_v1_booking_proto_goTypes = []any{
 	(*CardPayment)(nil),                     // 9: reservation.booking.v1.CardPayment
 	(*PassPayment)(nil),                     // 10: reservation.booking.v1.PassPayment
 	(*TransactionLine)(nil),                 // 11: reservation.booking.v1.TransactionLine
-	(*CreateTransactionRequest)(nil),        // 12: reservation.booking.v1.CreateTransactionRequest
-	(*CreateTransactionResponse)(nil),       // 13: reservation.booking.v1.CreateTransactionResponse
-	(*GetTransactionRequest)(nil),           // 14: reservation.booking.v1.GetTransactionRequest
-	(*GetTransactionResponse)(nil),          // 15: reservation.booking.v1.GetTransactionResponse
-	(*ListTransactionsRequest)(nil),         // 16: reservation.booking.v1.ListTransactionsRequest
-	(*ListTransactionsResponse)(nil),        // 17: reservation.booking.v1.ListTransactionsResponse
-	(*ListCompanyTransactionsRequest)(nil),  // 18: reservation.booking.v1.ListCompanyTransactionsRequest
-	(*ListCompanyTransactionsResponse)(nil), // 19: reservation.booking.v1.ListCompanyTransactionsResponse
-	(*CancelBookingRequest)(nil),            // 20: reservation.booking.v1.CancelBookingRequest
-	(*CancelBookingResponse)(nil),           // 21: reservation.booking.v1.CancelBookingResponse
-	(*CancellationOutcome)(nil),             // 22: reservation.booking.v1.CancellationOutcome
-	(*PreviewCancellationRequest)(nil),      // 23: reservation.booking.v1.PreviewCancellationRequest
-	(*PreviewCancellationResponse)(nil),     // 24: reservation.booking.v1.PreviewCancellationResponse
-	(*RefundBookingRequest)(nil),            // 25: reservation.booking.v1.RefundBookingRequest
-	(*RefundBookingResponse)(nil),           // 26: reservation.booking.v1.RefundBookingResponse
-	(*HoldPlacesRequest)(nil),               // 27: reservation.booking.v1.HoldPlacesRequest
-	(*Hold)(nil),                            // 28: reservation.booking.v1.Hold
-	(*HoldPlacesResponse)(nil),              // 29: reservation.booking.v1.HoldPlacesResponse
-	(*ConfirmHoldRequest)(nil),              // 30: reservation.booking.v1.ConfirmHoldRequest
-	(*ConfirmHoldResponse)(nil),             // 31: reservation.booking.v1.ConfirmHoldResponse
-	(*GetHoldRequest)(nil),                  // 32: reservation.booking.v1.GetHoldRequest
-	(*GetHoldResponse)(nil),                 // 33: reservation.booking.v1.GetHoldResponse
-	(*ReleaseHoldRequest)(nil),              // 34: reservation.booking.v1.ReleaseHoldRequest
-	(*ReleaseHoldResponse)(nil),             // 35: reservation.booking.v1.ReleaseHoldResponse
-	(*Registration)(nil),                    // 36: reservation.booking.v1.Registration
-	(*ListRegistrationsRequest)(nil),        // 37: reservation.booking.v1.ListRegistrationsRequest
-	(*ListRegistrationsResponse)(nil),       // 38: reservation.booking.v1.ListRegistrationsResponse
-	(*GetRegistrationRequest)(nil),          // 39: reservation.booking.v1.GetRegistrationRequest
-	(*GetRegistrationResponse)(nil),         // 40: reservation.booking.v1.GetRegistrationResponse
-	(*RecordAttendanceRequest)(nil),         // 41: reservation.booking.v1.RecordAttendanceRequest
-	(*RecordAttendanceResponse)(nil),        // 42: reservation.booking.v1.RecordAttendanceResponse
-	(*ImportTransactionsRequest)(nil),       // 43: reservation.booking.v1.ImportTransactionsRequest
-	(*ImportedTransaction)(nil),             // 44: reservation.booking.v1.ImportedTransaction
-	(*ImportedBooking)(nil),                 // 45: reservation.booking.v1.ImportedBooking
-	(*ImportedDate)(nil),                    // 46: reservation.booking.v1.ImportedDate
-	(*ImportTransactionsResponse)(nil),      // 47: reservation.booking.v1.ImportTransactionsResponse
-	(*ImportTransactionResult)(nil),         // 48: reservation.booking.v1.ImportTransactionResult
-	(*timestamppb.Timestamp)(nil),           // 49: google.protobuf.Timestamp
-	(EventType)(0),                          // 50: reservation.booking.v1.EventType
+	(*LinePayment)(nil),                     // 12: reservation.booking.v1.LinePayment
+	(*CreateTransactionRequest)(nil),        // 13: reservation.booking.v1.CreateTransactionRequest
+	(*CreateTransactionResponse)(nil),       // 14: reservation.booking.v1.CreateTransactionResponse
+	(*GetTransactionRequest)(nil),           // 15: reservation.booking.v1.GetTransactionRequest
+	(*GetTransactionResponse)(nil),          // 16: reservation.booking.v1.GetTransactionResponse
+	(*ListTransactionsRequest)(nil),         // 17: reservation.booking.v1.ListTransactionsRequest
+	(*ListTransactionsResponse)(nil),        // 18: reservation.booking.v1.ListTransactionsResponse
+	(*ListCompanyTransactionsRequest)(nil),  // 19: reservation.booking.v1.ListCompanyTransactionsRequest
+	(*ListCompanyTransactionsResponse)(nil), // 20: reservation.booking.v1.ListCompanyTransactionsResponse
+	(*CancelBookingRequest)(nil),            // 21: reservation.booking.v1.CancelBookingRequest
+	(*CancelBookingResponse)(nil),           // 22: reservation.booking.v1.CancelBookingResponse
+	(*CancellationOutcome)(nil),             // 23: reservation.booking.v1.CancellationOutcome
+	(*PreviewCancellationRequest)(nil),      // 24: reservation.booking.v1.PreviewCancellationRequest
+	(*PreviewCancellationResponse)(nil),     // 25: reservation.booking.v1.PreviewCancellationResponse
+	(*RefundBookingRequest)(nil),            // 26: reservation.booking.v1.RefundBookingRequest
+	(*RefundBookingResponse)(nil),           // 27: reservation.booking.v1.RefundBookingResponse
+	(*HoldPlacesRequest)(nil),               // 28: reservation.booking.v1.HoldPlacesRequest
+	(*Hold)(nil),                            // 29: reservation.booking.v1.Hold
+	(*HoldPlacesResponse)(nil),              // 30: reservation.booking.v1.HoldPlacesResponse
+	(*ConfirmHoldRequest)(nil),              // 31: reservation.booking.v1.ConfirmHoldRequest
+	(*ConfirmHoldResponse)(nil),             // 32: reservation.booking.v1.ConfirmHoldResponse
+	(*GetHoldRequest)(nil),                  // 33: reservation.booking.v1.GetHoldRequest
+	(*GetHoldResponse)(nil),                 // 34: reservation.booking.v1.GetHoldResponse
+	(*ReleaseHoldRequest)(nil),              // 35: reservation.booking.v1.ReleaseHoldRequest
+	(*ReleaseHoldResponse)(nil),             // 36: reservation.booking.v1.ReleaseHoldResponse
+	(*Registration)(nil),                    // 37: reservation.booking.v1.Registration
+	(*ListRegistrationsRequest)(nil),        // 38: reservation.booking.v1.ListRegistrationsRequest
+	(*ListRegistrationsResponse)(nil),       // 39: reservation.booking.v1.ListRegistrationsResponse
+	(*GetRegistrationRequest)(nil),          // 40: reservation.booking.v1.GetRegistrationRequest
+	(*GetRegistrationResponse)(nil),         // 41: reservation.booking.v1.GetRegistrationResponse
+	(*RecordAttendanceRequest)(nil),         // 42: reservation.booking.v1.RecordAttendanceRequest
+	(*RecordAttendanceResponse)(nil),        // 43: reservation.booking.v1.RecordAttendanceResponse
+	(*ImportTransactionsRequest)(nil),       // 44: reservation.booking.v1.ImportTransactionsRequest
+	(*ImportedTransaction)(nil),             // 45: reservation.booking.v1.ImportedTransaction
+	(*ImportedBooking)(nil),                 // 46: reservation.booking.v1.ImportedBooking
+	(*ImportedDate)(nil),                    // 47: reservation.booking.v1.ImportedDate
+	(*ImportTransactionsResponse)(nil),      // 48: reservation.booking.v1.ImportTransactionsResponse
+	(*ImportTransactionResult)(nil),         // 49: reservation.booking.v1.ImportTransactionResult
+	(*timestamppb.Timestamp)(nil),           // 50: google.protobuf.Timestamp
+	(EventType)(0),                          // 51: reservation.booking.v1.EventType
 }
 var file_reservation_booking_v1_booking_proto_depIdxs = []int32{
 	6,  // 0: reservation.booking.v1.Transaction.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	49, // 1: reservation.booking.v1.Transaction.purchased_at:type_name -> google.protobuf.Timestamp
+	50, // 1: reservation.booking.v1.Transaction.purchased_at:type_name -> google.protobuf.Timestamp
 	8,  // 2: reservation.booking.v1.Transaction.bookings:type_name -> reservation.booking.v1.Booking
-	49, // 3: reservation.booking.v1.Transaction.updated_at:type_name -> google.protobuf.Timestamp
+	50, // 3: reservation.booking.v1.Transaction.updated_at:type_name -> google.protobuf.Timestamp
 	6,  // 4: reservation.booking.v1.Booking.bought_for:type_name -> reservation.booking.v1.CustomerReference
-	50, // 5: reservation.booking.v1.Booking.event_type:type_name -> reservation.booking.v1.EventType
-	49, // 6: reservation.booking.v1.Booking.starts_at:type_name -> google.protobuf.Timestamp
+	51, // 5: reservation.booking.v1.Booking.event_type:type_name -> reservation.booking.v1.EventType
+	50, // 6: reservation.booking.v1.Booking.starts_at:type_name -> google.protobuf.Timestamp
 	9,  // 7: reservation.booking.v1.Booking.card:type_name -> reservation.booking.v1.CardPayment
 	10, // 8: reservation.booking.v1.Booking.pass:type_name -> reservation.booking.v1.PassPayment
-	49, // 9: reservation.booking.v1.Booking.cancelled_at:type_name -> google.protobuf.Timestamp
+	50, // 9: reservation.booking.v1.Booking.cancelled_at:type_name -> google.protobuf.Timestamp
 	0,  // 10: reservation.booking.v1.Booking.attendance:type_name -> reservation.booking.v1.Attendance
-	49, // 11: reservation.booking.v1.Booking.created_at:type_name -> google.protobuf.Timestamp
-	49, // 12: reservation.booking.v1.Booking.refunded_at:type_name -> google.protobuf.Timestamp
-	49, // 13: reservation.booking.v1.Booking.updated_at:type_name -> google.protobuf.Timestamp
+	50, // 11: reservation.booking.v1.Booking.created_at:type_name -> google.protobuf.Timestamp
+	50, // 12: reservation.booking.v1.Booking.refunded_at:type_name -> google.protobuf.Timestamp
+	50, // 13: reservation.booking.v1.Booking.updated_at:type_name -> google.protobuf.Timestamp
 	1,  // 14: reservation.booking.v1.CardPayment.method:type_name -> reservation.booking.v1.PaymentMethod
-	11, // 15: reservation.booking.v1.CreateTransactionRequest.lines:type_name -> reservation.booking.v1.TransactionLine
-	1,  // 16: reservation.booking.v1.CreateTransactionRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	7,  // 17: reservation.booking.v1.CreateTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	7,  // 18: reservation.booking.v1.GetTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	7,  // 19: reservation.booking.v1.ListTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
-	2,  // 20: reservation.booking.v1.ListCompanyTransactionsRequest.order:type_name -> reservation.booking.v1.TransactionOrder
-	49, // 21: reservation.booking.v1.ListCompanyTransactionsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	7,  // 22: reservation.booking.v1.ListCompanyTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
-	8,  // 23: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
-	22, // 24: reservation.booking.v1.CancelBookingResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
-	36, // 25: reservation.booking.v1.CancelBookingResponse.registration:type_name -> reservation.booking.v1.Registration
-	49, // 26: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
-	22, // 27: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
-	8,  // 28: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
-	36, // 29: reservation.booking.v1.RefundBookingResponse.registration:type_name -> reservation.booking.v1.Registration
-	11, // 30: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
-	49, // 31: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
-	8,  // 32: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
-	3,  // 33: reservation.booking.v1.Hold.status:type_name -> reservation.booking.v1.HoldStatus
-	49, // 34: reservation.booking.v1.Hold.created_at:type_name -> google.protobuf.Timestamp
-	28, // 35: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
-	1,  // 36: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	7,  // 37: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	28, // 38: reservation.booking.v1.GetHoldResponse.hold:type_name -> reservation.booking.v1.Hold
-	28, // 39: reservation.booking.v1.ReleaseHoldResponse.hold:type_name -> reservation.booking.v1.Hold
-	8,  // 40: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
-	6,  // 41: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	49, // 42: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
-	49, // 43: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
-	4,  // 44: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
-	49, // 45: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	0,  // 46: reservation.booking.v1.ListRegistrationsRequest.attendance:type_name -> reservation.booking.v1.Attendance
-	49, // 47: reservation.booking.v1.ListRegistrationsRequest.starts_from:type_name -> google.protobuf.Timestamp
-	49, // 48: reservation.booking.v1.ListRegistrationsRequest.starts_before:type_name -> google.protobuf.Timestamp
-	36, // 49: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
-	36, // 50: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
-	0,  // 51: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
-	8,  // 52: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
-	36, // 53: reservation.booking.v1.RecordAttendanceResponse.registration:type_name -> reservation.booking.v1.Registration
-	44, // 54: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
-	49, // 55: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
-	45, // 56: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
-	46, // 57: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
-	9,  // 58: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
-	10, // 59: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
-	50, // 60: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
-	49, // 61: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
-	48, // 62: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
-	5,  // 63: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
-	12, // 64: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
-	14, // 65: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
-	16, // 66: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
-	18, // 67: reservation.booking.v1.BookingService.ListCompanyTransactions:input_type -> reservation.booking.v1.ListCompanyTransactionsRequest
-	20, // 68: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
-	23, // 69: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
-	25, // 70: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
-	27, // 71: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
-	30, // 72: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
-	32, // 73: reservation.booking.v1.BookingService.GetHold:input_type -> reservation.booking.v1.GetHoldRequest
-	34, // 74: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
-	37, // 75: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
-	39, // 76: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
-	41, // 77: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
-	43, // 78: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
-	13, // 79: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
-	15, // 80: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
-	17, // 81: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
-	19, // 82: reservation.booking.v1.BookingService.ListCompanyTransactions:output_type -> reservation.booking.v1.ListCompanyTransactionsResponse
-	21, // 83: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
-	24, // 84: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
-	26, // 85: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
-	29, // 86: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
-	31, // 87: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
-	33, // 88: reservation.booking.v1.BookingService.GetHold:output_type -> reservation.booking.v1.GetHoldResponse
-	35, // 89: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
-	38, // 90: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
-	40, // 91: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
-	42, // 92: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
-	47, // 93: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
-	79, // [79:94] is the sub-list for method output_type
-	64, // [64:79] is the sub-list for method input_type
-	64, // [64:64] is the sub-list for extension type_name
-	64, // [64:64] is the sub-list for extension extendee
-	0,  // [0:64] is the sub-list for field type_name
+	12, // 15: reservation.booking.v1.TransactionLine.payment:type_name -> reservation.booking.v1.LinePayment
+	1,  // 16: reservation.booking.v1.LinePayment.method:type_name -> reservation.booking.v1.PaymentMethod
+	11, // 17: reservation.booking.v1.CreateTransactionRequest.lines:type_name -> reservation.booking.v1.TransactionLine
+	1,  // 18: reservation.booking.v1.CreateTransactionRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	7,  // 19: reservation.booking.v1.CreateTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	7,  // 20: reservation.booking.v1.GetTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	7,  // 21: reservation.booking.v1.ListTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
+	2,  // 22: reservation.booking.v1.ListCompanyTransactionsRequest.order:type_name -> reservation.booking.v1.TransactionOrder
+	50, // 23: reservation.booking.v1.ListCompanyTransactionsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	7,  // 24: reservation.booking.v1.ListCompanyTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
+	8,  // 25: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
+	23, // 26: reservation.booking.v1.CancelBookingResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
+	37, // 27: reservation.booking.v1.CancelBookingResponse.registration:type_name -> reservation.booking.v1.Registration
+	50, // 28: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
+	23, // 29: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
+	8,  // 30: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
+	37, // 31: reservation.booking.v1.RefundBookingResponse.registration:type_name -> reservation.booking.v1.Registration
+	11, // 32: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
+	50, // 33: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 34: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
+	3,  // 35: reservation.booking.v1.Hold.status:type_name -> reservation.booking.v1.HoldStatus
+	50, // 36: reservation.booking.v1.Hold.created_at:type_name -> google.protobuf.Timestamp
+	29, // 37: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
+	1,  // 38: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	7,  // 39: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	29, // 40: reservation.booking.v1.GetHoldResponse.hold:type_name -> reservation.booking.v1.Hold
+	29, // 41: reservation.booking.v1.ReleaseHoldResponse.hold:type_name -> reservation.booking.v1.Hold
+	8,  // 42: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
+	6,  // 43: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	50, // 44: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
+	50, // 45: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
+	4,  // 46: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
+	50, // 47: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	0,  // 48: reservation.booking.v1.ListRegistrationsRequest.attendance:type_name -> reservation.booking.v1.Attendance
+	50, // 49: reservation.booking.v1.ListRegistrationsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	50, // 50: reservation.booking.v1.ListRegistrationsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	37, // 51: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
+	37, // 52: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
+	0,  // 53: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
+	8,  // 54: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
+	37, // 55: reservation.booking.v1.RecordAttendanceResponse.registration:type_name -> reservation.booking.v1.Registration
+	45, // 56: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
+	50, // 57: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
+	46, // 58: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
+	47, // 59: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
+	9,  // 60: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
+	10, // 61: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
+	51, // 62: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
+	50, // 63: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
+	49, // 64: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
+	5,  // 65: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
+	13, // 66: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
+	15, // 67: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
+	17, // 68: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
+	19, // 69: reservation.booking.v1.BookingService.ListCompanyTransactions:input_type -> reservation.booking.v1.ListCompanyTransactionsRequest
+	21, // 70: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
+	24, // 71: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
+	26, // 72: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
+	28, // 73: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
+	31, // 74: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
+	33, // 75: reservation.booking.v1.BookingService.GetHold:input_type -> reservation.booking.v1.GetHoldRequest
+	35, // 76: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
+	38, // 77: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
+	40, // 78: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
+	42, // 79: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
+	44, // 80: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
+	14, // 81: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
+	16, // 82: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
+	18, // 83: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
+	20, // 84: reservation.booking.v1.BookingService.ListCompanyTransactions:output_type -> reservation.booking.v1.ListCompanyTransactionsResponse
+	22, // 85: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
+	25, // 86: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
+	27, // 87: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
+	30, // 88: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
+	32, // 89: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
+	34, // 90: reservation.booking.v1.BookingService.GetHold:output_type -> reservation.booking.v1.GetHoldResponse
+	36, // 91: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
+	39, // 92: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
+	41, // 93: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
+	43, // 94: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
+	48, // 95: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
+	81, // [81:96] is the sub-list for method output_type
+	66, // [66:81] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_booking_proto_init() }
@@ -4227,27 +4321,27 @@ func file_reservation_booking_v1_booking_proto_init() {
 		(*Booking_Card)(nil),
 		(*Booking_Pass)(nil),
 	}
-	file_reservation_booking_v1_booking_proto_msgTypes[10].OneofWrappers = []any{}
-	file_reservation_booking_v1_booking_proto_msgTypes[14].OneofWrappers = []any{}
-	file_reservation_booking_v1_booking_proto_msgTypes[19].OneofWrappers = []any{}
-	file_reservation_booking_v1_booking_proto_msgTypes[24].OneofWrappers = []any{}
-	file_reservation_booking_v1_booking_proto_msgTypes[28].OneofWrappers = []any{}
-	file_reservation_booking_v1_booking_proto_msgTypes[31].OneofWrappers = []any{}
-	file_reservation_booking_v1_booking_proto_msgTypes[35].OneofWrappers = []any{}
-	file_reservation_booking_v1_booking_proto_msgTypes[39].OneofWrappers = []any{
+	file_reservation_booking_v1_booking_proto_msgTypes[11].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[15].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[20].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[25].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[29].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[32].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[36].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[40].OneofWrappers = []any{
 		(*ImportedBooking_EventDateId)(nil),
 		(*ImportedBooking_ImportedDate)(nil),
 		(*ImportedBooking_Card)(nil),
 		(*ImportedBooking_Pass)(nil),
 	}
-	file_reservation_booking_v1_booking_proto_msgTypes[40].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[41].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_booking_proto_rawDesc), len(file_reservation_booking_v1_booking_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   43,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

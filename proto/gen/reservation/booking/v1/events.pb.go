@@ -713,6 +713,131 @@ func (x *BookingRefunded) GetPrevious() *BookingSnapshot {
 	return nil
 }
 
+// BookingMoved is published as booking_moved, for a change of the date, the pricing option or the spaces.
+type BookingMoved struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Booking *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
+	// The booking before the change.
+	Previous *BookingSnapshot `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	// What was paid with the move, in minor units; 0 if nothing was.
+	AmountPaid    int64         `protobuf:"varint,3,opt,name=amount_paid,json=amountPaid,proto3" json:"amount_paid,omitempty"`
+	PaymentMethod PaymentMethod `protobuf:"varint,4,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BookingMoved) Reset() {
+	*x = BookingMoved{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BookingMoved) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BookingMoved) ProtoMessage() {}
+
+func (x *BookingMoved) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BookingMoved.ProtoReflect.Descriptor instead.
+func (*BookingMoved) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *BookingMoved) GetBooking() *BookingSnapshot {
+	if x != nil {
+		return x.Booking
+	}
+	return nil
+}
+
+func (x *BookingMoved) GetPrevious() *BookingSnapshot {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
+func (x *BookingMoved) GetAmountPaid() int64 {
+	if x != nil {
+		return x.AmountPaid
+	}
+	return 0
+}
+
+func (x *BookingMoved) GetPaymentMethod() PaymentMethod {
+	if x != nil {
+		return x.PaymentMethod
+	}
+	return PaymentMethod_PAYMENT_METHOD_UNSPECIFIED
+}
+
+// BookingTransferred is published as booking_transferred. Its snapshots can have different transactions.
+type BookingTransferred struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Booking *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
+	// The booking before the change.
+	Previous      *BookingSnapshot `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BookingTransferred) Reset() {
+	*x = BookingTransferred{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BookingTransferred) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BookingTransferred) ProtoMessage() {}
+
+func (x *BookingTransferred) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BookingTransferred.ProtoReflect.Descriptor instead.
+func (*BookingTransferred) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *BookingTransferred) GetBooking() *BookingSnapshot {
+	if x != nil {
+		return x.Booking
+	}
+	return nil
+}
+
+func (x *BookingTransferred) GetPrevious() *BookingSnapshot {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
 // WaitlistJoined is published as waitlist_joined. Entries in domain events have no position.
 type WaitlistJoined struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -723,7 +848,7 @@ type WaitlistJoined struct {
 
 func (x *WaitlistJoined) Reset() {
 	*x = WaitlistJoined{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -735,7 +860,7 @@ func (x *WaitlistJoined) String() string {
 func (*WaitlistJoined) ProtoMessage() {}
 
 func (x *WaitlistJoined) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -748,7 +873,7 @@ func (x *WaitlistJoined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistJoined.ProtoReflect.Descriptor instead.
 func (*WaitlistJoined) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{11}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *WaitlistJoined) GetEntry() *WaitlistEntry {
@@ -771,7 +896,7 @@ type WaitlistOffered struct {
 
 func (x *WaitlistOffered) Reset() {
 	*x = WaitlistOffered{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -783,7 +908,7 @@ func (x *WaitlistOffered) String() string {
 func (*WaitlistOffered) ProtoMessage() {}
 
 func (x *WaitlistOffered) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -796,7 +921,7 @@ func (x *WaitlistOffered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistOffered.ProtoReflect.Descriptor instead.
 func (*WaitlistOffered) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{12}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WaitlistOffered) GetEntry() *WaitlistEntry {
@@ -826,7 +951,7 @@ type WaitlistPassedOver struct {
 
 func (x *WaitlistPassedOver) Reset() {
 	*x = WaitlistPassedOver{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +963,7 @@ func (x *WaitlistPassedOver) String() string {
 func (*WaitlistPassedOver) ProtoMessage() {}
 
 func (x *WaitlistPassedOver) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +976,7 @@ func (x *WaitlistPassedOver) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistPassedOver.ProtoReflect.Descriptor instead.
 func (*WaitlistPassedOver) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{13}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WaitlistPassedOver) GetEntry() *WaitlistEntry {
@@ -881,7 +1006,7 @@ type WaitlistEnded struct {
 
 func (x *WaitlistEnded) Reset() {
 	*x = WaitlistEnded{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -893,7 +1018,7 @@ func (x *WaitlistEnded) String() string {
 func (*WaitlistEnded) ProtoMessage() {}
 
 func (x *WaitlistEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -906,7 +1031,7 @@ func (x *WaitlistEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistEnded.ProtoReflect.Descriptor instead.
 func (*WaitlistEnded) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{14}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WaitlistEnded) GetEntry() *WaitlistEntry {
@@ -936,7 +1061,7 @@ type HoldExpired struct {
 
 func (x *HoldExpired) Reset() {
 	*x = HoldExpired{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -948,7 +1073,7 @@ func (x *HoldExpired) String() string {
 func (*HoldExpired) ProtoMessage() {}
 
 func (x *HoldExpired) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -961,7 +1086,7 @@ func (x *HoldExpired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldExpired.ProtoReflect.Descriptor instead.
 func (*HoldExpired) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{15}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *HoldExpired) GetHold() *Hold {
@@ -988,7 +1113,7 @@ type AppointmentBooked struct {
 
 func (x *AppointmentBooked) Reset() {
 	*x = AppointmentBooked{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1000,7 +1125,7 @@ func (x *AppointmentBooked) String() string {
 func (*AppointmentBooked) ProtoMessage() {}
 
 func (x *AppointmentBooked) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1013,7 +1138,7 @@ func (x *AppointmentBooked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppointmentBooked.ProtoReflect.Descriptor instead.
 func (*AppointmentBooked) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{16}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AppointmentBooked) GetAppointment() *Appointment {
@@ -1036,7 +1161,7 @@ type AppointmentMoved struct {
 
 func (x *AppointmentMoved) Reset() {
 	*x = AppointmentMoved{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1048,7 +1173,7 @@ func (x *AppointmentMoved) String() string {
 func (*AppointmentMoved) ProtoMessage() {}
 
 func (x *AppointmentMoved) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1061,7 +1186,7 @@ func (x *AppointmentMoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppointmentMoved.ProtoReflect.Descriptor instead.
 func (*AppointmentMoved) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{17}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AppointmentMoved) GetAppointment() *Appointment {
@@ -1091,7 +1216,7 @@ type AppointmentCancelled struct {
 
 func (x *AppointmentCancelled) Reset() {
 	*x = AppointmentCancelled{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1103,7 +1228,7 @@ func (x *AppointmentCancelled) String() string {
 func (*AppointmentCancelled) ProtoMessage() {}
 
 func (x *AppointmentCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1116,7 +1241,7 @@ func (x *AppointmentCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppointmentCancelled.ProtoReflect.Descriptor instead.
 func (*AppointmentCancelled) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{18}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AppointmentCancelled) GetAppointment() *Appointment {
@@ -1148,7 +1273,7 @@ type BookingSnapshot struct {
 
 func (x *BookingSnapshot) Reset() {
 	*x = BookingSnapshot{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1160,7 +1285,7 @@ func (x *BookingSnapshot) String() string {
 func (*BookingSnapshot) ProtoMessage() {}
 
 func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1173,7 +1298,7 @@ func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingSnapshot.ProtoReflect.Descriptor instead.
 func (*BookingSnapshot) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{19}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *BookingSnapshot) GetTransactionId() string {
@@ -1259,6 +1384,15 @@ const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\"\x99\x01\n" +
 	"\x0fBookingRefunded\x12A\n" +
 	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\x12C\n" +
+	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\"\x85\x02\n" +
+	"\fBookingMoved\x12A\n" +
+	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\x12C\n" +
+	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\x12\x1f\n" +
+	"\vamount_paid\x18\x03 \x01(\x03R\n" +
+	"amountPaid\x12L\n" +
+	"\x0epayment_method\x18\x04 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\"\x9c\x01\n" +
+	"\x12BookingTransferred\x12A\n" +
+	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\x12C\n" +
 	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\"M\n" +
 	"\x0eWaitlistJoined\x12;\n" +
 	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\x91\x01\n" +
@@ -1301,7 +1435,7 @@ func file_reservation_booking_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_events_proto_rawDescData
 }
 
-var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*EventCreated)(nil),          // 0: reservation.booking.v1.EventCreated
 	(*EventDatesAdded)(nil),       // 1: reservation.booking.v1.EventDatesAdded
@@ -1314,69 +1448,77 @@ var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*BookingConfirmed)(nil),      // 8: reservation.booking.v1.BookingConfirmed
 	(*BookingCancelled)(nil),      // 9: reservation.booking.v1.BookingCancelled
 	(*BookingRefunded)(nil),       // 10: reservation.booking.v1.BookingRefunded
-	(*WaitlistJoined)(nil),        // 11: reservation.booking.v1.WaitlistJoined
-	(*WaitlistOffered)(nil),       // 12: reservation.booking.v1.WaitlistOffered
-	(*WaitlistPassedOver)(nil),    // 13: reservation.booking.v1.WaitlistPassedOver
-	(*WaitlistEnded)(nil),         // 14: reservation.booking.v1.WaitlistEnded
-	(*HoldExpired)(nil),           // 15: reservation.booking.v1.HoldExpired
-	(*AppointmentBooked)(nil),     // 16: reservation.booking.v1.AppointmentBooked
-	(*AppointmentMoved)(nil),      // 17: reservation.booking.v1.AppointmentMoved
-	(*AppointmentCancelled)(nil),  // 18: reservation.booking.v1.AppointmentCancelled
-	(*BookingSnapshot)(nil),       // 19: reservation.booking.v1.BookingSnapshot
-	(*Event)(nil),                 // 20: reservation.booking.v1.Event
-	(*EventDate)(nil),             // 21: reservation.booking.v1.EventDate
-	(*ScheduledDate)(nil),         // 22: reservation.booking.v1.ScheduledDate
-	(*WaitlistEntry)(nil),         // 23: reservation.booking.v1.WaitlistEntry
-	(*Hold)(nil),                  // 24: reservation.booking.v1.Hold
-	(*Appointment)(nil),           // 25: reservation.booking.v1.Appointment
-	(*CustomerReference)(nil),     // 26: reservation.booking.v1.CustomerReference
-	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
-	(*Booking)(nil),               // 28: reservation.booking.v1.Booking
+	(*BookingMoved)(nil),          // 11: reservation.booking.v1.BookingMoved
+	(*BookingTransferred)(nil),    // 12: reservation.booking.v1.BookingTransferred
+	(*WaitlistJoined)(nil),        // 13: reservation.booking.v1.WaitlistJoined
+	(*WaitlistOffered)(nil),       // 14: reservation.booking.v1.WaitlistOffered
+	(*WaitlistPassedOver)(nil),    // 15: reservation.booking.v1.WaitlistPassedOver
+	(*WaitlistEnded)(nil),         // 16: reservation.booking.v1.WaitlistEnded
+	(*HoldExpired)(nil),           // 17: reservation.booking.v1.HoldExpired
+	(*AppointmentBooked)(nil),     // 18: reservation.booking.v1.AppointmentBooked
+	(*AppointmentMoved)(nil),      // 19: reservation.booking.v1.AppointmentMoved
+	(*AppointmentCancelled)(nil),  // 20: reservation.booking.v1.AppointmentCancelled
+	(*BookingSnapshot)(nil),       // 21: reservation.booking.v1.BookingSnapshot
+	(*Event)(nil),                 // 22: reservation.booking.v1.Event
+	(*EventDate)(nil),             // 23: reservation.booking.v1.EventDate
+	(*ScheduledDate)(nil),         // 24: reservation.booking.v1.ScheduledDate
+	(PaymentMethod)(0),            // 25: reservation.booking.v1.PaymentMethod
+	(*WaitlistEntry)(nil),         // 26: reservation.booking.v1.WaitlistEntry
+	(*Hold)(nil),                  // 27: reservation.booking.v1.Hold
+	(*Appointment)(nil),           // 28: reservation.booking.v1.Appointment
+	(*CustomerReference)(nil),     // 29: reservation.booking.v1.CustomerReference
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(*Booking)(nil),               // 31: reservation.booking.v1.Booking
 }
 var file_reservation_booking_v1_events_proto_depIdxs = []int32{
-	20, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
-	21, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
-	20, // 2: reservation.booking.v1.EventDatesAdded.event:type_name -> reservation.booking.v1.Event
-	20, // 3: reservation.booking.v1.EventDatesAdded.previous:type_name -> reservation.booking.v1.Event
-	20, // 4: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
-	20, // 5: reservation.booking.v1.EventUpdated.previous:type_name -> reservation.booking.v1.Event
-	20, // 6: reservation.booking.v1.EventCancelled.event:type_name -> reservation.booking.v1.Event
-	20, // 7: reservation.booking.v1.EventCancelled.previous:type_name -> reservation.booking.v1.Event
-	21, // 8: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
-	22, // 9: reservation.booking.v1.EventDateUpdated.scheduled:type_name -> reservation.booking.v1.ScheduledDate
-	22, // 10: reservation.booking.v1.EventDateUpdated.previous:type_name -> reservation.booking.v1.ScheduledDate
-	21, // 11: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
-	22, // 12: reservation.booking.v1.EventDateCancelled.scheduled:type_name -> reservation.booking.v1.ScheduledDate
-	22, // 13: reservation.booking.v1.EventDateCancelled.previous:type_name -> reservation.booking.v1.ScheduledDate
-	19, // 14: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	19, // 15: reservation.booking.v1.AttendanceRecorded.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	19, // 16: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	19, // 17: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	19, // 18: reservation.booking.v1.BookingCancelled.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	19, // 19: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	19, // 20: reservation.booking.v1.BookingRefunded.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	23, // 21: reservation.booking.v1.WaitlistJoined.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	23, // 22: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	23, // 23: reservation.booking.v1.WaitlistOffered.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	23, // 24: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	23, // 25: reservation.booking.v1.WaitlistPassedOver.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	23, // 26: reservation.booking.v1.WaitlistEnded.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	23, // 27: reservation.booking.v1.WaitlistEnded.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	24, // 28: reservation.booking.v1.HoldExpired.hold:type_name -> reservation.booking.v1.Hold
-	24, // 29: reservation.booking.v1.HoldExpired.previous:type_name -> reservation.booking.v1.Hold
-	25, // 30: reservation.booking.v1.AppointmentBooked.appointment:type_name -> reservation.booking.v1.Appointment
-	25, // 31: reservation.booking.v1.AppointmentMoved.appointment:type_name -> reservation.booking.v1.Appointment
-	25, // 32: reservation.booking.v1.AppointmentMoved.previous:type_name -> reservation.booking.v1.Appointment
-	25, // 33: reservation.booking.v1.AppointmentCancelled.appointment:type_name -> reservation.booking.v1.Appointment
-	25, // 34: reservation.booking.v1.AppointmentCancelled.previous:type_name -> reservation.booking.v1.Appointment
-	26, // 35: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	27, // 36: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
-	28, // 37: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
-	38, // [38:38] is the sub-list for method output_type
-	38, // [38:38] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	22, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
+	23, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
+	22, // 2: reservation.booking.v1.EventDatesAdded.event:type_name -> reservation.booking.v1.Event
+	22, // 3: reservation.booking.v1.EventDatesAdded.previous:type_name -> reservation.booking.v1.Event
+	22, // 4: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
+	22, // 5: reservation.booking.v1.EventUpdated.previous:type_name -> reservation.booking.v1.Event
+	22, // 6: reservation.booking.v1.EventCancelled.event:type_name -> reservation.booking.v1.Event
+	22, // 7: reservation.booking.v1.EventCancelled.previous:type_name -> reservation.booking.v1.Event
+	23, // 8: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
+	24, // 9: reservation.booking.v1.EventDateUpdated.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	24, // 10: reservation.booking.v1.EventDateUpdated.previous:type_name -> reservation.booking.v1.ScheduledDate
+	23, // 11: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
+	24, // 12: reservation.booking.v1.EventDateCancelled.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	24, // 13: reservation.booking.v1.EventDateCancelled.previous:type_name -> reservation.booking.v1.ScheduledDate
+	21, // 14: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	21, // 15: reservation.booking.v1.AttendanceRecorded.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	21, // 16: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	21, // 17: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	21, // 18: reservation.booking.v1.BookingCancelled.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	21, // 19: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	21, // 20: reservation.booking.v1.BookingRefunded.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	21, // 21: reservation.booking.v1.BookingMoved.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	21, // 22: reservation.booking.v1.BookingMoved.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	25, // 23: reservation.booking.v1.BookingMoved.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	21, // 24: reservation.booking.v1.BookingTransferred.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	21, // 25: reservation.booking.v1.BookingTransferred.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	26, // 26: reservation.booking.v1.WaitlistJoined.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	26, // 27: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	26, // 28: reservation.booking.v1.WaitlistOffered.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	26, // 29: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	26, // 30: reservation.booking.v1.WaitlistPassedOver.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	26, // 31: reservation.booking.v1.WaitlistEnded.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	26, // 32: reservation.booking.v1.WaitlistEnded.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	27, // 33: reservation.booking.v1.HoldExpired.hold:type_name -> reservation.booking.v1.Hold
+	27, // 34: reservation.booking.v1.HoldExpired.previous:type_name -> reservation.booking.v1.Hold
+	28, // 35: reservation.booking.v1.AppointmentBooked.appointment:type_name -> reservation.booking.v1.Appointment
+	28, // 36: reservation.booking.v1.AppointmentMoved.appointment:type_name -> reservation.booking.v1.Appointment
+	28, // 37: reservation.booking.v1.AppointmentMoved.previous:type_name -> reservation.booking.v1.Appointment
+	28, // 38: reservation.booking.v1.AppointmentCancelled.appointment:type_name -> reservation.booking.v1.Appointment
+	28, // 39: reservation.booking.v1.AppointmentCancelled.previous:type_name -> reservation.booking.v1.Appointment
+	29, // 40: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	30, // 41: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
+	31, // 42: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
+	43, // [43:43] is the sub-list for method output_type
+	43, // [43:43] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_events_proto_init() }
@@ -1394,7 +1536,7 @@ func file_reservation_booking_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_events_proto_rawDesc), len(file_reservation_booking_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -2667,6 +2667,246 @@ func (x *ReturnCreditsResponse) GetChanged() bool {
 	return false
 }
 
+type ChangeRedemptionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// txn_ identifier of the redemption.
+	RedemptionId string `protobuf:"bytes,1,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
+	// The booking, with what it costs after the change.
+	Item *RedemptionItem `protobuf:"bytes,2,opt,name=item,proto3" json:"item,omitempty"`
+	// UUID of the change, unique in the company.
+	ChangeId      string `protobuf:"bytes,3,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
+	ValidateOnly  bool   `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeRedemptionRequest) Reset() {
+	*x = ChangeRedemptionRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeRedemptionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeRedemptionRequest) ProtoMessage() {}
+
+func (x *ChangeRedemptionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeRedemptionRequest.ProtoReflect.Descriptor instead.
+func (*ChangeRedemptionRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ChangeRedemptionRequest) GetRedemptionId() string {
+	if x != nil {
+		return x.RedemptionId
+	}
+	return ""
+}
+
+func (x *ChangeRedemptionRequest) GetItem() *RedemptionItem {
+	if x != nil {
+		return x.Item
+	}
+	return nil
+}
+
+func (x *ChangeRedemptionRequest) GetChangeId() string {
+	if x != nil {
+		return x.ChangeId
+	}
+	return ""
+}
+
+func (x *ChangeRedemptionRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
+type ChangeRedemptionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cp_ identifier.
+	CustomerPassId string `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
+	// The credits of the booking after the change. 0 for the pass of a subscription with unlimited bookings.
+	Credits       int32 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
+	RemainingUses int32 `protobuf:"varint,3,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeRedemptionResponse) Reset() {
+	*x = ChangeRedemptionResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeRedemptionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeRedemptionResponse) ProtoMessage() {}
+
+func (x *ChangeRedemptionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeRedemptionResponse.ProtoReflect.Descriptor instead.
+func (*ChangeRedemptionResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ChangeRedemptionResponse) GetCustomerPassId() string {
+	if x != nil {
+		return x.CustomerPassId
+	}
+	return ""
+}
+
+func (x *ChangeRedemptionResponse) GetCredits() int32 {
+	if x != nil {
+		return x.Credits
+	}
+	return 0
+}
+
+func (x *ChangeRedemptionResponse) GetRemainingUses() int32 {
+	if x != nil {
+		return x.RemainingUses
+	}
+	return 0
+}
+
+type CancelRedemptionChangeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in ChangeRedemptionRequest.
+	RedemptionId string `protobuf:"bytes,1,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
+	// booking_ identifier.
+	ItemId        string `protobuf:"bytes,2,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
+	ChangeId      string `protobuf:"bytes,3,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelRedemptionChangeRequest) Reset() {
+	*x = CancelRedemptionChangeRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelRedemptionChangeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelRedemptionChangeRequest) ProtoMessage() {}
+
+func (x *CancelRedemptionChangeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelRedemptionChangeRequest.ProtoReflect.Descriptor instead.
+func (*CancelRedemptionChangeRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *CancelRedemptionChangeRequest) GetRedemptionId() string {
+	if x != nil {
+		return x.RedemptionId
+	}
+	return ""
+}
+
+func (x *CancelRedemptionChangeRequest) GetItemId() string {
+	if x != nil {
+		return x.ItemId
+	}
+	return ""
+}
+
+func (x *CancelRedemptionChangeRequest) GetChangeId() string {
+	if x != nil {
+		return x.ChangeId
+	}
+	return ""
+}
+
+type CancelRedemptionChangeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The credits of the booking after the call.
+	Credits       int32 `protobuf:"varint,1,opt,name=credits,proto3" json:"credits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelRedemptionChangeResponse) Reset() {
+	*x = CancelRedemptionChangeResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelRedemptionChangeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelRedemptionChangeResponse) ProtoMessage() {}
+
+func (x *CancelRedemptionChangeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelRedemptionChangeResponse.ProtoReflect.Descriptor instead.
+func (*CancelRedemptionChangeResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *CancelRedemptionChangeResponse) GetCredits() int32 {
+	if x != nil {
+		return x.Credits
+	}
+	return 0
+}
+
 type CancelRedemptionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// txn_ identifier.
@@ -2677,7 +2917,7 @@ type CancelRedemptionRequest struct {
 
 func (x *CancelRedemptionRequest) Reset() {
 	*x = CancelRedemptionRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[32]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2689,7 +2929,7 @@ func (x *CancelRedemptionRequest) String() string {
 func (*CancelRedemptionRequest) ProtoMessage() {}
 
 func (x *CancelRedemptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[32]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2702,7 +2942,7 @@ func (x *CancelRedemptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRedemptionRequest.ProtoReflect.Descriptor instead.
 func (*CancelRedemptionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{32}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CancelRedemptionRequest) GetRedemptionId() string {
@@ -2722,7 +2962,7 @@ type CancelRedemptionResponse struct {
 
 func (x *CancelRedemptionResponse) Reset() {
 	*x = CancelRedemptionResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[33]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2734,7 +2974,7 @@ func (x *CancelRedemptionResponse) String() string {
 func (*CancelRedemptionResponse) ProtoMessage() {}
 
 func (x *CancelRedemptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[33]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2747,7 +2987,7 @@ func (x *CancelRedemptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRedemptionResponse.ProtoReflect.Descriptor instead.
 func (*CancelRedemptionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{33}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CancelRedemptionResponse) GetCredits() int32 {
@@ -2765,7 +3005,7 @@ type VerifyPassesRequest struct {
 
 func (x *VerifyPassesRequest) Reset() {
 	*x = VerifyPassesRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[34]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2777,7 +3017,7 @@ func (x *VerifyPassesRequest) String() string {
 func (*VerifyPassesRequest) ProtoMessage() {}
 
 func (x *VerifyPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[34]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +3030,7 @@ func (x *VerifyPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyPassesRequest.ProtoReflect.Descriptor instead.
 func (*VerifyPassesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{34}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{38}
 }
 
 type VerifyPassesResponse struct {
@@ -2805,7 +3045,7 @@ type VerifyPassesResponse struct {
 
 func (x *VerifyPassesResponse) Reset() {
 	*x = VerifyPassesResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[35]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2817,7 +3057,7 @@ func (x *VerifyPassesResponse) String() string {
 func (*VerifyPassesResponse) ProtoMessage() {}
 
 func (x *VerifyPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[35]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2830,7 +3070,7 @@ func (x *VerifyPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyPassesResponse.ProtoReflect.Descriptor instead.
 func (*VerifyPassesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{35}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *VerifyPassesResponse) GetDifference() *PassDifference {
@@ -2863,7 +3103,7 @@ type PassDifference struct {
 
 func (x *PassDifference) Reset() {
 	*x = PassDifference{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[36]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +3115,7 @@ func (x *PassDifference) String() string {
 func (*PassDifference) ProtoMessage() {}
 
 func (x *PassDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[36]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2888,7 +3128,7 @@ func (x *PassDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassDifference.ProtoReflect.Descriptor instead.
 func (*PassDifference) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{36}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PassDifference) GetWhat() string {
@@ -2927,7 +3167,7 @@ type ExportRedemptionsRequest struct {
 
 func (x *ExportRedemptionsRequest) Reset() {
 	*x = ExportRedemptionsRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[37]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2939,7 +3179,7 @@ func (x *ExportRedemptionsRequest) String() string {
 func (*ExportRedemptionsRequest) ProtoMessage() {}
 
 func (x *ExportRedemptionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[37]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2952,7 +3192,7 @@ func (x *ExportRedemptionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRedemptionsRequest.ProtoReflect.Descriptor instead.
 func (*ExportRedemptionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{37}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{41}
 }
 
 type ExportRedemptionsResponse struct {
@@ -2964,7 +3204,7 @@ type ExportRedemptionsResponse struct {
 
 func (x *ExportRedemptionsResponse) Reset() {
 	*x = ExportRedemptionsResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[38]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2976,7 +3216,7 @@ func (x *ExportRedemptionsResponse) String() string {
 func (*ExportRedemptionsResponse) ProtoMessage() {}
 
 func (x *ExportRedemptionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[38]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2989,7 +3229,7 @@ func (x *ExportRedemptionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRedemptionsResponse.ProtoReflect.Descriptor instead.
 func (*ExportRedemptionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{38}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ExportRedemptionsResponse) GetRedemptions() []*RedeemedCredits {
@@ -3016,7 +3256,7 @@ type RedeemedCredits struct {
 
 func (x *RedeemedCredits) Reset() {
 	*x = RedeemedCredits{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[39]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3028,7 +3268,7 @@ func (x *RedeemedCredits) String() string {
 func (*RedeemedCredits) ProtoMessage() {}
 
 func (x *RedeemedCredits) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[39]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3041,7 +3281,7 @@ func (x *RedeemedCredits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedeemedCredits.ProtoReflect.Descriptor instead.
 func (*RedeemedCredits) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{39}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RedeemedCredits) GetRedemptionId() string {
@@ -3101,7 +3341,7 @@ type LedgerEntry struct {
 
 func (x *LedgerEntry) Reset() {
 	*x = LedgerEntry{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[40]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3113,7 +3353,7 @@ func (x *LedgerEntry) String() string {
 func (*LedgerEntry) ProtoMessage() {}
 
 func (x *LedgerEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[40]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3126,7 +3366,7 @@ func (x *LedgerEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerEntry.ProtoReflect.Descriptor instead.
 func (*LedgerEntry) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{40}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LedgerEntry) GetSequence() int64 {
@@ -3216,7 +3456,7 @@ type ListLedgerEntriesRequest struct {
 
 func (x *ListLedgerEntriesRequest) Reset() {
 	*x = ListLedgerEntriesRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[41]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3228,7 +3468,7 @@ func (x *ListLedgerEntriesRequest) String() string {
 func (*ListLedgerEntriesRequest) ProtoMessage() {}
 
 func (x *ListLedgerEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[41]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3241,7 +3481,7 @@ func (x *ListLedgerEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLedgerEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListLedgerEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{41}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListLedgerEntriesRequest) GetCustomerPassId() string {
@@ -3291,7 +3531,7 @@ type ListLedgerEntriesResponse struct {
 
 func (x *ListLedgerEntriesResponse) Reset() {
 	*x = ListLedgerEntriesResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[42]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3303,7 +3543,7 @@ func (x *ListLedgerEntriesResponse) String() string {
 func (*ListLedgerEntriesResponse) ProtoMessage() {}
 
 func (x *ListLedgerEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[42]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3316,7 +3556,7 @@ func (x *ListLedgerEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLedgerEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListLedgerEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{42}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListLedgerEntriesResponse) GetEntries() []*LedgerEntry {
@@ -3556,7 +3796,22 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\acredits\x18\x04 \x01(\x05R\acredits\"X\n" +
 	"\x15ReturnCreditsResponse\x12%\n" +
 	"\x0eremaining_uses\x18\x01 \x01(\x05R\rremainingUses\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\"G\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"\xcb\x01\n" +
+	"\x17ChangeRedemptionRequest\x12,\n" +
+	"\rredemption_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\fredemptionId\x127\n" +
+	"\x04item\x18\x02 \x01(\v2#.reservation.pass.v1.RedemptionItemR\x04item\x12$\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\bchangeId\x12#\n" +
+	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\"\x85\x01\n" +
+	"\x18ChangeRedemptionResponse\x12(\n" +
+	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
+	"\acredits\x18\x02 \x01(\x05R\acredits\x12%\n" +
+	"\x0eremaining_uses\x18\x03 \x01(\x05R\rremainingUses\"\x95\x01\n" +
+	"\x1dCancelRedemptionChangeRequest\x12,\n" +
+	"\rredemption_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\fredemptionId\x12 \n" +
+	"\aitem_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06itemId\x12$\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\bchangeId\":\n" +
+	"\x1eCancelRedemptionChangeResponse\x12\x18\n" +
+	"\acredits\x18\x01 \x01(\x05R\acredits\"G\n" +
 	"\x17CancelRedemptionRequest\x12,\n" +
 	"\rredemption_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\fredemptionId\"4\n" +
 	"\x18CancelRedemptionResponse\x12\x18\n" +
@@ -3637,7 +3892,7 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x1aLEDGER_ENTRY_KIND_RETURNED\x10\x03\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x04\x12\x1d\n" +
 	"\x19LEDGER_ENTRY_KIND_GRANTED\x10\x05\x12\x1d\n" +
-	"\x19LEDGER_ENTRY_KIND_EXPIRED\x10\x062\xe2\x12\n" +
+	"\x19LEDGER_ENTRY_KIND_EXPIRED\x10\x062\x8a\x15\n" +
 	"\vPassService\x12}\n" +
 	"\x0eCreatePassType\x12*.reservation.pass.v1.CreatePassTypeRequest\x1a+.reservation.pass.v1.CreatePassTypeResponse\"\x12\x8a\xc9\x18\x0e\n" +
 	"\fpasses:write\x12\x81\x01\n" +
@@ -3668,6 +3923,10 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\rReturnCredits\x12).reservation.pass.v1.ReturnCreditsRequest\x1a*.reservation.pass.v1.ReturnCreditsResponse\"\x17\x8a\xc9\x18\x13\n" +
 	"\x11redemptions:write\x12\x88\x01\n" +
 	"\x10CancelRedemption\x12,.reservation.pass.v1.CancelRedemptionRequest\x1a-.reservation.pass.v1.CancelRedemptionResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11redemptions:write\x12\x88\x01\n" +
+	"\x10ChangeRedemption\x12,.reservation.pass.v1.ChangeRedemptionRequest\x1a-.reservation.pass.v1.ChangeRedemptionResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11redemptions:write\x12\x9a\x01\n" +
+	"\x16CancelRedemptionChange\x122.reservation.pass.v1.CancelRedemptionChangeRequest\x1a3.reservation.pass.v1.CancelRedemptionChangeResponse\"\x17\x8a\xc9\x18\x13\n" +
 	"\x11redemptions:write\x12\x91\x01\n" +
 	"\fVerifyPasses\x12(.reservation.pass.v1.VerifyPassesRequest\x1a).reservation.pass.v1.VerifyPassesResponse\"*\x8a\xc9\x18&\n" +
 	"\x0eplatform:admin\n" +
@@ -3691,75 +3950,79 @@ func file_reservation_pass_v1_pass_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_pass_v1_pass_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_reservation_pass_v1_pass_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_reservation_pass_v1_pass_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_reservation_pass_v1_pass_proto_goTypes = []any{
-	(ValidityUnit)(0),                  // 0: reservation.pass.v1.ValidityUnit
-	(PassTypeStatus)(0),                // 1: reservation.pass.v1.PassTypeStatus
-	(CustomerPassStatus)(0),            // 2: reservation.pass.v1.CustomerPassStatus
-	(PassOrder)(0),                     // 3: reservation.pass.v1.PassOrder
-	(LedgerEntryKind)(0),               // 4: reservation.pass.v1.LedgerEntryKind
-	(*PassType)(nil),                   // 5: reservation.pass.v1.PassType
-	(*CustomerPass)(nil),               // 6: reservation.pass.v1.CustomerPass
-	(*CreatePassTypeRequest)(nil),      // 7: reservation.pass.v1.CreatePassTypeRequest
-	(*CreatePassTypeResponse)(nil),     // 8: reservation.pass.v1.CreatePassTypeResponse
-	(*GetPassTypeRequest)(nil),         // 9: reservation.pass.v1.GetPassTypeRequest
-	(*GetPassTypeResponse)(nil),        // 10: reservation.pass.v1.GetPassTypeResponse
-	(*ListPassTypesRequest)(nil),       // 11: reservation.pass.v1.ListPassTypesRequest
-	(*ListPassTypesResponse)(nil),      // 12: reservation.pass.v1.ListPassTypesResponse
-	(*UpdatePassTypeRequest)(nil),      // 13: reservation.pass.v1.UpdatePassTypeRequest
-	(*EventTypes)(nil),                 // 14: reservation.pass.v1.EventTypes
-	(*UpdatePassTypeResponse)(nil),     // 15: reservation.pass.v1.UpdatePassTypeResponse
-	(*AssignCustomerPassRequest)(nil),  // 16: reservation.pass.v1.AssignCustomerPassRequest
-	(*PassPurchase)(nil),               // 17: reservation.pass.v1.PassPurchase
-	(*AssignCustomerPassResponse)(nil), // 18: reservation.pass.v1.AssignCustomerPassResponse
-	(*GetCustomerPassRequest)(nil),     // 19: reservation.pass.v1.GetCustomerPassRequest
-	(*GetCustomerPassResponse)(nil),    // 20: reservation.pass.v1.GetCustomerPassResponse
-	(*ListCustomerPassesRequest)(nil),  // 21: reservation.pass.v1.ListCustomerPassesRequest
-	(*ListCustomerPassesResponse)(nil), // 22: reservation.pass.v1.ListCustomerPassesResponse
-	(*UpdateCustomerPassRequest)(nil),  // 23: reservation.pass.v1.UpdateCustomerPassRequest
-	(*UpdateCustomerPassResponse)(nil), // 24: reservation.pass.v1.UpdateCustomerPassResponse
-	(*AdjustCreditsRequest)(nil),       // 25: reservation.pass.v1.AdjustCreditsRequest
-	(*AdjustCreditsResponse)(nil),      // 26: reservation.pass.v1.AdjustCreditsResponse
-	(*ListEligiblePassesRequest)(nil),  // 27: reservation.pass.v1.ListEligiblePassesRequest
-	(*ListEligiblePassesResponse)(nil), // 28: reservation.pass.v1.ListEligiblePassesResponse
-	(*RedeemCreditsRequest)(nil),       // 29: reservation.pass.v1.RedeemCreditsRequest
-	(*RedemptionItem)(nil),             // 30: reservation.pass.v1.RedemptionItem
-	(*RedeemCreditsResponse)(nil),      // 31: reservation.pass.v1.RedeemCreditsResponse
-	(*BatchRedeemCreditsRequest)(nil),  // 32: reservation.pass.v1.BatchRedeemCreditsRequest
-	(*BatchRedeemCreditsResponse)(nil), // 33: reservation.pass.v1.BatchRedeemCreditsResponse
-	(*RedemptionResult)(nil),           // 34: reservation.pass.v1.RedemptionResult
-	(*ReturnCreditsRequest)(nil),       // 35: reservation.pass.v1.ReturnCreditsRequest
-	(*ReturnCreditsResponse)(nil),      // 36: reservation.pass.v1.ReturnCreditsResponse
-	(*CancelRedemptionRequest)(nil),    // 37: reservation.pass.v1.CancelRedemptionRequest
-	(*CancelRedemptionResponse)(nil),   // 38: reservation.pass.v1.CancelRedemptionResponse
-	(*VerifyPassesRequest)(nil),        // 39: reservation.pass.v1.VerifyPassesRequest
-	(*VerifyPassesResponse)(nil),       // 40: reservation.pass.v1.VerifyPassesResponse
-	(*PassDifference)(nil),             // 41: reservation.pass.v1.PassDifference
-	(*ExportRedemptionsRequest)(nil),   // 42: reservation.pass.v1.ExportRedemptionsRequest
-	(*ExportRedemptionsResponse)(nil),  // 43: reservation.pass.v1.ExportRedemptionsResponse
-	(*RedeemedCredits)(nil),            // 44: reservation.pass.v1.RedeemedCredits
-	(*LedgerEntry)(nil),                // 45: reservation.pass.v1.LedgerEntry
-	(*ListLedgerEntriesRequest)(nil),   // 46: reservation.pass.v1.ListLedgerEntriesRequest
-	(*ListLedgerEntriesResponse)(nil),  // 47: reservation.pass.v1.ListLedgerEntriesResponse
-	(*timestamppb.Timestamp)(nil),      // 48: google.protobuf.Timestamp
-	(*status.Status)(nil),              // 49: google.rpc.Status
+	(ValidityUnit)(0),                      // 0: reservation.pass.v1.ValidityUnit
+	(PassTypeStatus)(0),                    // 1: reservation.pass.v1.PassTypeStatus
+	(CustomerPassStatus)(0),                // 2: reservation.pass.v1.CustomerPassStatus
+	(PassOrder)(0),                         // 3: reservation.pass.v1.PassOrder
+	(LedgerEntryKind)(0),                   // 4: reservation.pass.v1.LedgerEntryKind
+	(*PassType)(nil),                       // 5: reservation.pass.v1.PassType
+	(*CustomerPass)(nil),                   // 6: reservation.pass.v1.CustomerPass
+	(*CreatePassTypeRequest)(nil),          // 7: reservation.pass.v1.CreatePassTypeRequest
+	(*CreatePassTypeResponse)(nil),         // 8: reservation.pass.v1.CreatePassTypeResponse
+	(*GetPassTypeRequest)(nil),             // 9: reservation.pass.v1.GetPassTypeRequest
+	(*GetPassTypeResponse)(nil),            // 10: reservation.pass.v1.GetPassTypeResponse
+	(*ListPassTypesRequest)(nil),           // 11: reservation.pass.v1.ListPassTypesRequest
+	(*ListPassTypesResponse)(nil),          // 12: reservation.pass.v1.ListPassTypesResponse
+	(*UpdatePassTypeRequest)(nil),          // 13: reservation.pass.v1.UpdatePassTypeRequest
+	(*EventTypes)(nil),                     // 14: reservation.pass.v1.EventTypes
+	(*UpdatePassTypeResponse)(nil),         // 15: reservation.pass.v1.UpdatePassTypeResponse
+	(*AssignCustomerPassRequest)(nil),      // 16: reservation.pass.v1.AssignCustomerPassRequest
+	(*PassPurchase)(nil),                   // 17: reservation.pass.v1.PassPurchase
+	(*AssignCustomerPassResponse)(nil),     // 18: reservation.pass.v1.AssignCustomerPassResponse
+	(*GetCustomerPassRequest)(nil),         // 19: reservation.pass.v1.GetCustomerPassRequest
+	(*GetCustomerPassResponse)(nil),        // 20: reservation.pass.v1.GetCustomerPassResponse
+	(*ListCustomerPassesRequest)(nil),      // 21: reservation.pass.v1.ListCustomerPassesRequest
+	(*ListCustomerPassesResponse)(nil),     // 22: reservation.pass.v1.ListCustomerPassesResponse
+	(*UpdateCustomerPassRequest)(nil),      // 23: reservation.pass.v1.UpdateCustomerPassRequest
+	(*UpdateCustomerPassResponse)(nil),     // 24: reservation.pass.v1.UpdateCustomerPassResponse
+	(*AdjustCreditsRequest)(nil),           // 25: reservation.pass.v1.AdjustCreditsRequest
+	(*AdjustCreditsResponse)(nil),          // 26: reservation.pass.v1.AdjustCreditsResponse
+	(*ListEligiblePassesRequest)(nil),      // 27: reservation.pass.v1.ListEligiblePassesRequest
+	(*ListEligiblePassesResponse)(nil),     // 28: reservation.pass.v1.ListEligiblePassesResponse
+	(*RedeemCreditsRequest)(nil),           // 29: reservation.pass.v1.RedeemCreditsRequest
+	(*RedemptionItem)(nil),                 // 30: reservation.pass.v1.RedemptionItem
+	(*RedeemCreditsResponse)(nil),          // 31: reservation.pass.v1.RedeemCreditsResponse
+	(*BatchRedeemCreditsRequest)(nil),      // 32: reservation.pass.v1.BatchRedeemCreditsRequest
+	(*BatchRedeemCreditsResponse)(nil),     // 33: reservation.pass.v1.BatchRedeemCreditsResponse
+	(*RedemptionResult)(nil),               // 34: reservation.pass.v1.RedemptionResult
+	(*ReturnCreditsRequest)(nil),           // 35: reservation.pass.v1.ReturnCreditsRequest
+	(*ReturnCreditsResponse)(nil),          // 36: reservation.pass.v1.ReturnCreditsResponse
+	(*ChangeRedemptionRequest)(nil),        // 37: reservation.pass.v1.ChangeRedemptionRequest
+	(*ChangeRedemptionResponse)(nil),       // 38: reservation.pass.v1.ChangeRedemptionResponse
+	(*CancelRedemptionChangeRequest)(nil),  // 39: reservation.pass.v1.CancelRedemptionChangeRequest
+	(*CancelRedemptionChangeResponse)(nil), // 40: reservation.pass.v1.CancelRedemptionChangeResponse
+	(*CancelRedemptionRequest)(nil),        // 41: reservation.pass.v1.CancelRedemptionRequest
+	(*CancelRedemptionResponse)(nil),       // 42: reservation.pass.v1.CancelRedemptionResponse
+	(*VerifyPassesRequest)(nil),            // 43: reservation.pass.v1.VerifyPassesRequest
+	(*VerifyPassesResponse)(nil),           // 44: reservation.pass.v1.VerifyPassesResponse
+	(*PassDifference)(nil),                 // 45: reservation.pass.v1.PassDifference
+	(*ExportRedemptionsRequest)(nil),       // 46: reservation.pass.v1.ExportRedemptionsRequest
+	(*ExportRedemptionsResponse)(nil),      // 47: reservation.pass.v1.ExportRedemptionsResponse
+	(*RedeemedCredits)(nil),                // 48: reservation.pass.v1.RedeemedCredits
+	(*LedgerEntry)(nil),                    // 49: reservation.pass.v1.LedgerEntry
+	(*ListLedgerEntriesRequest)(nil),       // 50: reservation.pass.v1.ListLedgerEntriesRequest
+	(*ListLedgerEntriesResponse)(nil),      // 51: reservation.pass.v1.ListLedgerEntriesResponse
+	(*timestamppb.Timestamp)(nil),          // 52: google.protobuf.Timestamp
+	(*status.Status)(nil),                  // 53: google.rpc.Status
 }
 var file_reservation_pass_v1_pass_proto_depIdxs = []int32{
 	0,  // 0: reservation.pass.v1.PassType.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
 	1,  // 1: reservation.pass.v1.PassType.status:type_name -> reservation.pass.v1.PassTypeStatus
-	48, // 2: reservation.pass.v1.PassType.created_at:type_name -> google.protobuf.Timestamp
-	48, // 3: reservation.pass.v1.PassType.updated_at:type_name -> google.protobuf.Timestamp
+	52, // 2: reservation.pass.v1.PassType.created_at:type_name -> google.protobuf.Timestamp
+	52, // 3: reservation.pass.v1.PassType.updated_at:type_name -> google.protobuf.Timestamp
 	2,  // 4: reservation.pass.v1.CustomerPass.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	48, // 5: reservation.pass.v1.CustomerPass.created_at:type_name -> google.protobuf.Timestamp
-	48, // 6: reservation.pass.v1.CustomerPass.updated_at:type_name -> google.protobuf.Timestamp
+	52, // 5: reservation.pass.v1.CustomerPass.created_at:type_name -> google.protobuf.Timestamp
+	52, // 6: reservation.pass.v1.CustomerPass.updated_at:type_name -> google.protobuf.Timestamp
 	17, // 7: reservation.pass.v1.CustomerPass.purchase:type_name -> reservation.pass.v1.PassPurchase
-	48, // 8: reservation.pass.v1.CustomerPass.paused_since:type_name -> google.protobuf.Timestamp
+	52, // 8: reservation.pass.v1.CustomerPass.paused_since:type_name -> google.protobuf.Timestamp
 	0,  // 9: reservation.pass.v1.CreatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
 	5,  // 10: reservation.pass.v1.CreatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
 	5,  // 11: reservation.pass.v1.GetPassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
 	3,  // 12: reservation.pass.v1.ListPassTypesRequest.order:type_name -> reservation.pass.v1.PassOrder
 	1,  // 13: reservation.pass.v1.ListPassTypesRequest.status:type_name -> reservation.pass.v1.PassTypeStatus
-	48, // 14: reservation.pass.v1.ListPassTypesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	52, // 14: reservation.pass.v1.ListPassTypesRequest.updated_since:type_name -> google.protobuf.Timestamp
 	5,  // 15: reservation.pass.v1.ListPassTypesResponse.pass_types:type_name -> reservation.pass.v1.PassType
 	0,  // 16: reservation.pass.v1.UpdatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
 	14, // 17: reservation.pass.v1.UpdatePassTypeRequest.eligible_event_types:type_name -> reservation.pass.v1.EventTypes
@@ -3770,7 +4033,7 @@ var file_reservation_pass_v1_pass_proto_depIdxs = []int32{
 	6,  // 22: reservation.pass.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
 	3,  // 23: reservation.pass.v1.ListCustomerPassesRequest.order:type_name -> reservation.pass.v1.PassOrder
 	2,  // 24: reservation.pass.v1.ListCustomerPassesRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	48, // 25: reservation.pass.v1.ListCustomerPassesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	52, // 25: reservation.pass.v1.ListCustomerPassesRequest.updated_since:type_name -> google.protobuf.Timestamp
 	6,  // 26: reservation.pass.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
 	2,  // 27: reservation.pass.v1.UpdateCustomerPassRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
 	6,  // 28: reservation.pass.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
@@ -3780,51 +4043,56 @@ var file_reservation_pass_v1_pass_proto_depIdxs = []int32{
 	29, // 32: reservation.pass.v1.BatchRedeemCreditsRequest.redemptions:type_name -> reservation.pass.v1.RedeemCreditsRequest
 	34, // 33: reservation.pass.v1.BatchRedeemCreditsResponse.results:type_name -> reservation.pass.v1.RedemptionResult
 	31, // 34: reservation.pass.v1.RedemptionResult.redeemed:type_name -> reservation.pass.v1.RedeemCreditsResponse
-	49, // 35: reservation.pass.v1.RedemptionResult.refused:type_name -> google.rpc.Status
-	41, // 36: reservation.pass.v1.VerifyPassesResponse.difference:type_name -> reservation.pass.v1.PassDifference
-	44, // 37: reservation.pass.v1.ExportRedemptionsResponse.redemptions:type_name -> reservation.pass.v1.RedeemedCredits
-	4,  // 38: reservation.pass.v1.LedgerEntry.kind:type_name -> reservation.pass.v1.LedgerEntryKind
-	48, // 39: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
-	45, // 40: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
-	7,  // 41: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
-	9,  // 42: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
-	11, // 43: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
-	13, // 44: reservation.pass.v1.PassService.UpdatePassType:input_type -> reservation.pass.v1.UpdatePassTypeRequest
-	16, // 45: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
-	19, // 46: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
-	21, // 47: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
-	23, // 48: reservation.pass.v1.PassService.UpdateCustomerPass:input_type -> reservation.pass.v1.UpdateCustomerPassRequest
-	25, // 49: reservation.pass.v1.PassService.AdjustCredits:input_type -> reservation.pass.v1.AdjustCreditsRequest
-	27, // 50: reservation.pass.v1.PassService.ListEligiblePasses:input_type -> reservation.pass.v1.ListEligiblePassesRequest
-	29, // 51: reservation.pass.v1.PassService.RedeemCredits:input_type -> reservation.pass.v1.RedeemCreditsRequest
-	32, // 52: reservation.pass.v1.PassService.BatchRedeemCredits:input_type -> reservation.pass.v1.BatchRedeemCreditsRequest
-	35, // 53: reservation.pass.v1.PassService.ReturnCredits:input_type -> reservation.pass.v1.ReturnCreditsRequest
-	37, // 54: reservation.pass.v1.PassService.CancelRedemption:input_type -> reservation.pass.v1.CancelRedemptionRequest
-	39, // 55: reservation.pass.v1.PassService.VerifyPasses:input_type -> reservation.pass.v1.VerifyPassesRequest
-	42, // 56: reservation.pass.v1.PassService.ExportRedemptions:input_type -> reservation.pass.v1.ExportRedemptionsRequest
-	46, // 57: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
-	8,  // 58: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
-	10, // 59: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
-	12, // 60: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
-	15, // 61: reservation.pass.v1.PassService.UpdatePassType:output_type -> reservation.pass.v1.UpdatePassTypeResponse
-	18, // 62: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
-	20, // 63: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
-	22, // 64: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
-	24, // 65: reservation.pass.v1.PassService.UpdateCustomerPass:output_type -> reservation.pass.v1.UpdateCustomerPassResponse
-	26, // 66: reservation.pass.v1.PassService.AdjustCredits:output_type -> reservation.pass.v1.AdjustCreditsResponse
-	28, // 67: reservation.pass.v1.PassService.ListEligiblePasses:output_type -> reservation.pass.v1.ListEligiblePassesResponse
-	31, // 68: reservation.pass.v1.PassService.RedeemCredits:output_type -> reservation.pass.v1.RedeemCreditsResponse
-	33, // 69: reservation.pass.v1.PassService.BatchRedeemCredits:output_type -> reservation.pass.v1.BatchRedeemCreditsResponse
-	36, // 70: reservation.pass.v1.PassService.ReturnCredits:output_type -> reservation.pass.v1.ReturnCreditsResponse
-	38, // 71: reservation.pass.v1.PassService.CancelRedemption:output_type -> reservation.pass.v1.CancelRedemptionResponse
-	40, // 72: reservation.pass.v1.PassService.VerifyPasses:output_type -> reservation.pass.v1.VerifyPassesResponse
-	43, // 73: reservation.pass.v1.PassService.ExportRedemptions:output_type -> reservation.pass.v1.ExportRedemptionsResponse
-	47, // 74: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
-	58, // [58:75] is the sub-list for method output_type
-	41, // [41:58] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	53, // 35: reservation.pass.v1.RedemptionResult.refused:type_name -> google.rpc.Status
+	30, // 36: reservation.pass.v1.ChangeRedemptionRequest.item:type_name -> reservation.pass.v1.RedemptionItem
+	45, // 37: reservation.pass.v1.VerifyPassesResponse.difference:type_name -> reservation.pass.v1.PassDifference
+	48, // 38: reservation.pass.v1.ExportRedemptionsResponse.redemptions:type_name -> reservation.pass.v1.RedeemedCredits
+	4,  // 39: reservation.pass.v1.LedgerEntry.kind:type_name -> reservation.pass.v1.LedgerEntryKind
+	52, // 40: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
+	49, // 41: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
+	7,  // 42: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
+	9,  // 43: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
+	11, // 44: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
+	13, // 45: reservation.pass.v1.PassService.UpdatePassType:input_type -> reservation.pass.v1.UpdatePassTypeRequest
+	16, // 46: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
+	19, // 47: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
+	21, // 48: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
+	23, // 49: reservation.pass.v1.PassService.UpdateCustomerPass:input_type -> reservation.pass.v1.UpdateCustomerPassRequest
+	25, // 50: reservation.pass.v1.PassService.AdjustCredits:input_type -> reservation.pass.v1.AdjustCreditsRequest
+	27, // 51: reservation.pass.v1.PassService.ListEligiblePasses:input_type -> reservation.pass.v1.ListEligiblePassesRequest
+	29, // 52: reservation.pass.v1.PassService.RedeemCredits:input_type -> reservation.pass.v1.RedeemCreditsRequest
+	32, // 53: reservation.pass.v1.PassService.BatchRedeemCredits:input_type -> reservation.pass.v1.BatchRedeemCreditsRequest
+	35, // 54: reservation.pass.v1.PassService.ReturnCredits:input_type -> reservation.pass.v1.ReturnCreditsRequest
+	41, // 55: reservation.pass.v1.PassService.CancelRedemption:input_type -> reservation.pass.v1.CancelRedemptionRequest
+	37, // 56: reservation.pass.v1.PassService.ChangeRedemption:input_type -> reservation.pass.v1.ChangeRedemptionRequest
+	39, // 57: reservation.pass.v1.PassService.CancelRedemptionChange:input_type -> reservation.pass.v1.CancelRedemptionChangeRequest
+	43, // 58: reservation.pass.v1.PassService.VerifyPasses:input_type -> reservation.pass.v1.VerifyPassesRequest
+	46, // 59: reservation.pass.v1.PassService.ExportRedemptions:input_type -> reservation.pass.v1.ExportRedemptionsRequest
+	50, // 60: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
+	8,  // 61: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
+	10, // 62: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
+	12, // 63: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
+	15, // 64: reservation.pass.v1.PassService.UpdatePassType:output_type -> reservation.pass.v1.UpdatePassTypeResponse
+	18, // 65: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
+	20, // 66: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
+	22, // 67: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
+	24, // 68: reservation.pass.v1.PassService.UpdateCustomerPass:output_type -> reservation.pass.v1.UpdateCustomerPassResponse
+	26, // 69: reservation.pass.v1.PassService.AdjustCredits:output_type -> reservation.pass.v1.AdjustCreditsResponse
+	28, // 70: reservation.pass.v1.PassService.ListEligiblePasses:output_type -> reservation.pass.v1.ListEligiblePassesResponse
+	31, // 71: reservation.pass.v1.PassService.RedeemCredits:output_type -> reservation.pass.v1.RedeemCreditsResponse
+	33, // 72: reservation.pass.v1.PassService.BatchRedeemCredits:output_type -> reservation.pass.v1.BatchRedeemCreditsResponse
+	36, // 73: reservation.pass.v1.PassService.ReturnCredits:output_type -> reservation.pass.v1.ReturnCreditsResponse
+	42, // 74: reservation.pass.v1.PassService.CancelRedemption:output_type -> reservation.pass.v1.CancelRedemptionResponse
+	38, // 75: reservation.pass.v1.PassService.ChangeRedemption:output_type -> reservation.pass.v1.ChangeRedemptionResponse
+	40, // 76: reservation.pass.v1.PassService.CancelRedemptionChange:output_type -> reservation.pass.v1.CancelRedemptionChangeResponse
+	44, // 77: reservation.pass.v1.PassService.VerifyPasses:output_type -> reservation.pass.v1.VerifyPassesResponse
+	47, // 78: reservation.pass.v1.PassService.ExportRedemptions:output_type -> reservation.pass.v1.ExportRedemptionsResponse
+	51, // 79: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
+	61, // [61:80] is the sub-list for method output_type
+	42, // [42:61] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_pass_proto_init() }
@@ -3845,7 +4113,7 @@ func file_reservation_pass_v1_pass_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_pass_v1_pass_proto_rawDesc), len(file_reservation_pass_v1_pass_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   43,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,23 +22,25 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	PassService_CreatePassType_FullMethodName     = "/reservation.pass.v1.PassService/CreatePassType"
-	PassService_GetPassType_FullMethodName        = "/reservation.pass.v1.PassService/GetPassType"
-	PassService_ListPassTypes_FullMethodName      = "/reservation.pass.v1.PassService/ListPassTypes"
-	PassService_UpdatePassType_FullMethodName     = "/reservation.pass.v1.PassService/UpdatePassType"
-	PassService_AssignCustomerPass_FullMethodName = "/reservation.pass.v1.PassService/AssignCustomerPass"
-	PassService_GetCustomerPass_FullMethodName    = "/reservation.pass.v1.PassService/GetCustomerPass"
-	PassService_ListCustomerPasses_FullMethodName = "/reservation.pass.v1.PassService/ListCustomerPasses"
-	PassService_UpdateCustomerPass_FullMethodName = "/reservation.pass.v1.PassService/UpdateCustomerPass"
-	PassService_AdjustCredits_FullMethodName      = "/reservation.pass.v1.PassService/AdjustCredits"
-	PassService_ListEligiblePasses_FullMethodName = "/reservation.pass.v1.PassService/ListEligiblePasses"
-	PassService_RedeemCredits_FullMethodName      = "/reservation.pass.v1.PassService/RedeemCredits"
-	PassService_BatchRedeemCredits_FullMethodName = "/reservation.pass.v1.PassService/BatchRedeemCredits"
-	PassService_ReturnCredits_FullMethodName      = "/reservation.pass.v1.PassService/ReturnCredits"
-	PassService_CancelRedemption_FullMethodName   = "/reservation.pass.v1.PassService/CancelRedemption"
-	PassService_VerifyPasses_FullMethodName       = "/reservation.pass.v1.PassService/VerifyPasses"
-	PassService_ExportRedemptions_FullMethodName  = "/reservation.pass.v1.PassService/ExportRedemptions"
-	PassService_ListLedgerEntries_FullMethodName  = "/reservation.pass.v1.PassService/ListLedgerEntries"
+	PassService_CreatePassType_FullMethodName         = "/reservation.pass.v1.PassService/CreatePassType"
+	PassService_GetPassType_FullMethodName            = "/reservation.pass.v1.PassService/GetPassType"
+	PassService_ListPassTypes_FullMethodName          = "/reservation.pass.v1.PassService/ListPassTypes"
+	PassService_UpdatePassType_FullMethodName         = "/reservation.pass.v1.PassService/UpdatePassType"
+	PassService_AssignCustomerPass_FullMethodName     = "/reservation.pass.v1.PassService/AssignCustomerPass"
+	PassService_GetCustomerPass_FullMethodName        = "/reservation.pass.v1.PassService/GetCustomerPass"
+	PassService_ListCustomerPasses_FullMethodName     = "/reservation.pass.v1.PassService/ListCustomerPasses"
+	PassService_UpdateCustomerPass_FullMethodName     = "/reservation.pass.v1.PassService/UpdateCustomerPass"
+	PassService_AdjustCredits_FullMethodName          = "/reservation.pass.v1.PassService/AdjustCredits"
+	PassService_ListEligiblePasses_FullMethodName     = "/reservation.pass.v1.PassService/ListEligiblePasses"
+	PassService_RedeemCredits_FullMethodName          = "/reservation.pass.v1.PassService/RedeemCredits"
+	PassService_BatchRedeemCredits_FullMethodName     = "/reservation.pass.v1.PassService/BatchRedeemCredits"
+	PassService_ReturnCredits_FullMethodName          = "/reservation.pass.v1.PassService/ReturnCredits"
+	PassService_CancelRedemption_FullMethodName       = "/reservation.pass.v1.PassService/CancelRedemption"
+	PassService_ChangeRedemption_FullMethodName       = "/reservation.pass.v1.PassService/ChangeRedemption"
+	PassService_CancelRedemptionChange_FullMethodName = "/reservation.pass.v1.PassService/CancelRedemptionChange"
+	PassService_VerifyPasses_FullMethodName           = "/reservation.pass.v1.PassService/VerifyPasses"
+	PassService_ExportRedemptions_FullMethodName      = "/reservation.pass.v1.PassService/ExportRedemptions"
+	PassService_ListLedgerEntries_FullMethodName      = "/reservation.pass.v1.PassService/ListLedgerEntries"
 )
 
 // PassServiceClient is the client API for PassService service.
@@ -93,6 +95,16 @@ type PassServiceClient interface {
 	// CancelRedemption returns all credits that a redemption still holds. If the redemption has not
 	// arrived yet, it is refused permanently when it does. A repeated call changes nothing.
 	CancelRedemption(ctx context.Context, in *CancelRedemptionRequest, opts ...grpc.CallOption) (*CancelRedemptionResponse, error)
+	// ChangeRedemption changes what one booking of a redemption costs, and takes or returns the difference,
+	// once per change_id. If the credits rise or stay, the pass that paid must be able to pay for the new day
+	// and type of event, as in RedeemCredits; it must have uses only for the difference. If they fall, the
+	// difference is returned regardless of the status of the pass. validate_only decides and changes nothing.
+	// Changes of a booking are numbered by the caller's order: a change whose booking was returned is refused.
+	// Refusals: those of RedeemCredits.
+	ChangeRedemption(ctx context.Context, in *ChangeRedemptionRequest, opts ...grpc.CallOption) (*ChangeRedemptionResponse, error)
+	// CancelRedemptionChange undoes a change. If the change has not arrived yet, it is refused permanently when
+	// it does. A repeated call, and one for a booking whose credits were returned, changes nothing.
+	CancelRedemptionChange(ctx context.Context, in *CancelRedemptionChangeRequest, opts ...grpc.CallOption) (*CancelRedemptionChangeResponse, error)
 	// VerifyPasses compares every pass's uses with the sum of its ledger, and the totals with the
 	// rows. It sends each difference as one message; the last message has checked set.
 	VerifyPasses(ctx context.Context, in *VerifyPassesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyPassesResponse], error)
@@ -251,6 +263,26 @@ func (c *passServiceClient) CancelRedemption(ctx context.Context, in *CancelRede
 	return out, nil
 }
 
+func (c *passServiceClient) ChangeRedemption(ctx context.Context, in *ChangeRedemptionRequest, opts ...grpc.CallOption) (*ChangeRedemptionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ChangeRedemptionResponse)
+	err := c.cc.Invoke(ctx, PassService_ChangeRedemption_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *passServiceClient) CancelRedemptionChange(ctx context.Context, in *CancelRedemptionChangeRequest, opts ...grpc.CallOption) (*CancelRedemptionChangeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelRedemptionChangeResponse)
+	err := c.cc.Invoke(ctx, PassService_CancelRedemptionChange_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *passServiceClient) VerifyPasses(ctx context.Context, in *VerifyPassesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyPassesResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &PassService_ServiceDesc.Streams[0], PassService_VerifyPasses_FullMethodName, cOpts...)
@@ -351,6 +383,16 @@ type PassServiceServer interface {
 	// CancelRedemption returns all credits that a redemption still holds. If the redemption has not
 	// arrived yet, it is refused permanently when it does. A repeated call changes nothing.
 	CancelRedemption(context.Context, *CancelRedemptionRequest) (*CancelRedemptionResponse, error)
+	// ChangeRedemption changes what one booking of a redemption costs, and takes or returns the difference,
+	// once per change_id. If the credits rise or stay, the pass that paid must be able to pay for the new day
+	// and type of event, as in RedeemCredits; it must have uses only for the difference. If they fall, the
+	// difference is returned regardless of the status of the pass. validate_only decides and changes nothing.
+	// Changes of a booking are numbered by the caller's order: a change whose booking was returned is refused.
+	// Refusals: those of RedeemCredits.
+	ChangeRedemption(context.Context, *ChangeRedemptionRequest) (*ChangeRedemptionResponse, error)
+	// CancelRedemptionChange undoes a change. If the change has not arrived yet, it is refused permanently when
+	// it does. A repeated call, and one for a booking whose credits were returned, changes nothing.
+	CancelRedemptionChange(context.Context, *CancelRedemptionChangeRequest) (*CancelRedemptionChangeResponse, error)
 	// VerifyPasses compares every pass's uses with the sum of its ledger, and the totals with the
 	// rows. It sends each difference as one message; the last message has checked set.
 	VerifyPasses(*VerifyPassesRequest, grpc.ServerStreamingServer[VerifyPassesResponse]) error
@@ -410,6 +452,12 @@ func (UnimplementedPassServiceServer) ReturnCredits(context.Context, *ReturnCred
 }
 func (UnimplementedPassServiceServer) CancelRedemption(context.Context, *CancelRedemptionRequest) (*CancelRedemptionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelRedemption not implemented")
+}
+func (UnimplementedPassServiceServer) ChangeRedemption(context.Context, *ChangeRedemptionRequest) (*ChangeRedemptionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ChangeRedemption not implemented")
+}
+func (UnimplementedPassServiceServer) CancelRedemptionChange(context.Context, *CancelRedemptionChangeRequest) (*CancelRedemptionChangeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelRedemptionChange not implemented")
 }
 func (UnimplementedPassServiceServer) VerifyPasses(*VerifyPassesRequest, grpc.ServerStreamingServer[VerifyPassesResponse]) error {
 	return status.Error(codes.Unimplemented, "method VerifyPasses not implemented")
@@ -693,6 +741,42 @@ func _PassService_CancelRedemption_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PassService_ChangeRedemption_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ChangeRedemptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).ChangeRedemption(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_ChangeRedemption_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).ChangeRedemption(ctx, req.(*ChangeRedemptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PassService_CancelRedemptionChange_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelRedemptionChangeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).CancelRedemptionChange(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_CancelRedemptionChange_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).CancelRedemptionChange(ctx, req.(*CancelRedemptionChangeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PassService_VerifyPasses_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(VerifyPassesRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -795,6 +879,14 @@ var PassService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CancelRedemption",
 			Handler:    _PassService_CancelRedemption_Handler,
+		},
+		{
+			MethodName: "ChangeRedemption",
+			Handler:    _PassService_ChangeRedemption_Handler,
+		},
+		{
+			MethodName: "CancelRedemptionChange",
+			Handler:    _PassService_CancelRedemptionChange_Handler,
 		},
 		{
 			MethodName: "ListLedgerEntries",

@@ -1,0 +1,57 @@
+-- +goose NO TRANSACTION
+-- Indexes are built while the service runs, so each statement is a transaction of its own, and each can be
+-- repeated after a failure.
+-- +goose Up
+
+alter table transactions
+    -- Who made the purchase: the caller's identifier; null if it was made by an earlier release or an import.
+    add column if not exists created_by text,
+    -- Why a date was booked after its start; else null.
+    add column if not exists past_reason text;
+
+alter table bookings
+    -- The price of the booking as it is now, minor units; null: gross, the amount that was paid, is the price.
+    add column if not exists price bigint,
+    -- The redemption that paid the booking, if it is not that of its transaction, because the booking was
+    -- given to another purchaser.
+    add column if not exists redemption_id uuid;
+
+alter table bookings drop constraint if exists bookings_price, add constraint bookings_price
+    check (price is null or price >= 0 and gross is not null) not valid;
+alter table bookings validate constraint bookings_price;
+
+-- Every change of a booking after its purchase. details has the members of the booking before and after.
+create table if not exists booking_history (
+    company_id        uuid not null,
+    booking_id        uuid not null,
+    sequence          integer not null constraint booking_history_sequence check (sequence > 0),
+    action            text not null constraint booking_history_action
+        check (action in ('moved', 'transferred', 'cancelled', 'refunded', 'attendance_recorded')),
+    at                timestamptz not null, -- by the company's clock
+    actor             text not null,
+    details           jsonb not null,
+    reason            text,
+    -- What was paid with a move or refunded, and how.
+    amount            bigint constraint booking_history_amount check (amount > 0),
+    money_method      text,
+    payment_reference text,
+    primary key (company_id, booking_id, sequence)
+);
+
+-- Moves that change what a pass pays. taking: the credits are being taken, and the move is not committed.
+-- undoing: the credits are being returned. settling: the move is committed, and the pass does not know it yet.
+create table if not exists redemption_changes (
+    company_id       uuid not null,
+    booking_id       uuid not null,
+    id               uuid not null, -- by which the pass service knows the change
+    redemption_id    uuid not null,
+    state            text not null constraint redemption_changes_state check (state in ('taking', 'undoing', 'settling')),
+    credits          integer not null constraint redemption_changes_credits check (credits >= 0), -- of the booking after the change
+    due_at           timestamptz not null, -- when the job continues it
+    primary key (company_id, booking_id, id)
+);
+
+create index if not exists redemption_changes_due on redemption_changes (due_at);
+
+select tenant_table(t::regclass) from unnest(array['booking_history', 'redemption_changes']) t
+    where not exists (select from pg_policies where tablename = t);
