@@ -100,8 +100,8 @@
 //     decides. The confirmation first commits the deletion, and then waits until nobody holds such
 //     a lock.
 //  23. The outcomes of a booking agree. Refunds add up to at most what was paid, and the flag is set from
-//     the first one on. Money is due only after a cancellation in time, where what is due and what was
-//     refunded add up to what was paid, or after a move that lowered the price.
+//     the first one on. After a cancellation in time, what is due and what was refunded add up to what was
+//     paid. Otherwise money is due only because moves lowered the price.
 //  24. Every change of a transaction sets its time of the last change, also a change by the previous
 //     release, so that a list by last change returns it.
 //  25. Booking rules are applied in the commit that decides, to purchases, holds and waitlist
@@ -152,22 +152,22 @@
 //  42. A move takes the new spaces, frees the old ones and offers them to the waitlist in one commit, which
 //     publishes one booking_moved. The booking, its identifier, its transaction and its purchase time stay.
 //     A move that is refused changes nothing.
-//  43. A change of bookings locks the transactions of the bookings by id, then the customers for key share,
-//     then all dates that it leaves or enters by id. It decides after that.
-//  44. Spaces whose option stays keep the price at which they were sold; others cost the current price. What
-//     was paid for a booking is the amount of its purchase and of the moves that raised its price. A move
-//     that lowers the price by an amount makes this amount due.
+//  43. A change of bookings locks their transactions by id, then the customers for key share, then by id all
+//     dates that it leaves or enters, and that of a transfer. It decides after that.
+//  44. What was paid for a booking is the amount of its purchase and of the moves that raised its price. A
+//     rise is first taken from what is due, and a fall becomes due. What is due and what was refunded never
+//     exceed what was paid.
 //  45. The credits of a booking are those that its redemption holds, also after moves. A move that needs more
-//     is stored before the credits are taken, and ends applied with the credits, or undone without them,
-//     even if something crashes in between. A move that needs fewer is committed first, and the rest is returned once.
+//     is stored before they are taken, and ends applied with the credits or not applied without them, even if
+//     something crashes in between. A move that needs fewer is committed first, and the rest is returned once.
 //  46. After the end of free cancellation, a move to another date, or a swap, is committed only if the policy
-//     is waived, and fewer spaces make nothing due and return no credits.
+//     is waived. Otherwise no late move lowers a price or credits, and no late cancellation cancels what was
+//     due before.
 //  47. A transfer gives a booking to one customer and takes it from another in one commit, with one
-//     booking_transferred. Payments, redemptions and refunds stay with the booking, in any
-//     transaction, and a transaction never becomes empty.
-//  48. A swap moves both bookings or neither, and changes no price.
+//     booking_transferred. The purchase, its payments and its refunds stay the purchaser's.
+//  48. A swap moves both bookings or neither, and changes no price and no credits.
 //  49. Every change of a booking adds one entry to its history in the same commit: who, when, and the booking
-//     before and after. Entries are never changed, except that an erasure removes free text.
-//  50. A date that has started is booked, or a booking of it moved, only with a reason, within 31 days, and
-//     with all other rules. The reason is in the history.
+//     before and after. Entries never change, except that an erasure removes free text.
+//  50. A date that has started is booked, or a booking moved to or from it, only with a reason, within 31 days
+//     of the start, and under all other rules except its booking window. The reason is in the history.
 package booking

@@ -4,20 +4,24 @@
 -- +goose Up
 
 alter table transactions
-    -- Who made the purchase: the caller's identifier; null if it was made by an earlier release or an import.
+    -- Who made the purchase: the caller's identifier; null if an earlier release or an import made it.
     add column if not exists created_by text,
     -- Why a date was booked after its start; else null.
-    add column if not exists past_reason text;
+    add column if not exists after_start_reason text;
 
 alter table bookings
     -- The price of the booking as it is now, minor units; null: gross, the amount that was paid, is the price.
     add column if not exists price bigint,
-    -- The redemption that paid the booking, if it is not that of its transaction, because the booking was
-    -- given to another purchaser.
-    add column if not exists redemption_id uuid;
+    -- The customer who manages the booking; null: the purchaser.
+    add column if not exists managed_by uuid;
 
-alter table bookings drop constraint if exists bookings_price, add constraint bookings_price
-    check (price is null or price >= 0 and gross is not null) not valid;
+-- Money can also be due because a move lowered the price.
+alter table bookings
+    drop constraint if exists bookings_cancellation,
+    drop constraint if exists bookings_price,
+    add constraint bookings_cancellation check (is_cancelled or not late and cancellation_reason is null) not valid,
+    add constraint bookings_price check (price is null or price >= 0 and gross is not null) not valid;
+alter table bookings validate constraint bookings_cancellation;
 alter table bookings validate constraint bookings_price;
 
 -- Every change of a booking after its purchase. details has the members of the booking before and after.
@@ -38,20 +42,21 @@ create table if not exists booking_history (
     primary key (company_id, booking_id, sequence)
 );
 
--- Moves that change what a pass pays. taking: the credits are being taken, and the move is not committed.
--- undoing: the credits are being returned. settling: the move is committed, and the pass does not know it yet.
-create table if not exists redemption_changes (
-    company_id       uuid not null,
-    booking_id       uuid not null,
-    id               uuid not null, -- by which the pass service knows the change
-    redemption_id    uuid not null,
-    state            text not null constraint redemption_changes_state check (state in ('taking', 'undoing', 'settling')),
-    credits          integer not null constraint redemption_changes_credits check (credits >= 0), -- of the booking after the change
-    due_at           timestamptz not null, -- when the job continues it
-    primary key (company_id, booking_id, id)
+-- Moves that change how many credits a booking has, at most one for each booking. taking: the credits are
+-- being taken, and the move is not committed. undoing: they are being returned, and it will not be. settling:
+-- the move is committed, and the pass service still holds more credits than the booking has.
+create table if not exists credit_changes (
+    company_id uuid not null,
+    booking_id uuid not null,
+    id         uuid not null, -- by which the pass service knows the change
+    state      text not null constraint credit_changes_state check (state in ('taking', 'undoing', 'settling')),
+    target     bytea not null, -- digest of the request, so that a repeated one continues the change
+    credits    integer not null constraint credit_changes_credits check (credits >= 0), -- of the booking after the change
+    due_at     timestamptz not null, -- when a job continues it
+    primary key (company_id, booking_id)
 );
 
-create index if not exists redemption_changes_due on redemption_changes (due_at);
+create index if not exists credit_changes_due on credit_changes (due_at);
 
-select tenant_table(t::regclass) from unnest(array['booking_history', 'redemption_changes']) t
+select tenant_table(t::regclass) from unnest(array['booking_history', 'credit_changes']) t
     where not exists (select from pg_policies where tablename = t);

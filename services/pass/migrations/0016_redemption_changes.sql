@@ -18,4 +18,7 @@ create table redemption_changes (
         and (credits_before is null) = (remaining_uses is null))
 );
 
+-- Returned is more than a number: an item of no credits can be returned too.
+alter table redemption_items add column returned_at timestamptz;
+
 select tenant_table('redemption_changes');

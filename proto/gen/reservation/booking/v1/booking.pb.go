@@ -595,7 +595,10 @@ type Booking struct {
 	// When the transaction or one of its bookings last changed, as with the version.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// The price now, in minor units. It differs from the amount of the payment after a move that lowered it.
-	Price         int64 `protobuf:"varint,26,opt,name=price,proto3" json:"price,omitempty"`
+	Price int64 `protobuf:"varint,26,opt,name=price,proto3" json:"price,omitempty"`
+	// cust_ identifier of the customer who manages the booking: the purchaser, unless the booking was given to
+	// somebody who also got the control.
+	ManagedById   string `protobuf:"bytes,27,opt,name=managed_by_id,json=managedById,proto3" json:"managed_by_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -823,6 +826,13 @@ func (x *Booking) GetPrice() int64 {
 	return 0
 }
 
+func (x *Booking) GetManagedById() string {
+	if x != nil {
+		return x.ManagedById
+	}
+	return ""
+}
+
 type isBooking_Payment interface {
 	isBooking_Payment()
 }
@@ -1011,7 +1021,8 @@ type TransactionLine struct {
 	BoughtForId string `protobuf:"bytes,4,opt,name=bought_for_id,json=boughtForId,proto3" json:"bought_for_id,omitempty"`
 	// evt_ identifier. If event_date_id is also given, the date must belong to this event.
 	EventId string `protobuf:"bytes,5,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	// How this line is paid; if unset, as the request says. All lines by pass are paid by one pass.
+	// How this line is paid; if unset, as the request says. All lines by pass are paid by one pass. Not for
+	// holds, and not with a discount code.
 	Payment       *LinePayment `protobuf:"bytes,6,opt,name=payment,proto3" json:"payment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1161,11 +1172,11 @@ type CreateTransactionRequest struct {
 	// Case-insensitive; not for payment by pass, and not for FREE.
 	DiscountCode string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
 	// Why dates that have started are booked; at most 500 characters. If it is set, dates that began in the
-	// last 31 days can be booked, and booking windows do not apply. The reason is in the history of each
-	// booking.
-	PastReason    string `protobuf:"bytes,7,opt,name=past_reason,json=pastReason,proto3" json:"past_reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// last 31 days can be booked, and the booking windows of those dates do not apply. The reason is in the
+	// history of each booking. Not for holds.
+	AfterStartReason string `protobuf:"bytes,7,opt,name=after_start_reason,json=afterStartReason,proto3" json:"after_start_reason,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *CreateTransactionRequest) Reset() {
@@ -1240,9 +1251,9 @@ func (x *CreateTransactionRequest) GetDiscountCode() string {
 	return ""
 }
 
-func (x *CreateTransactionRequest) GetPastReason() string {
+func (x *CreateTransactionRequest) GetAfterStartReason() string {
 	if x != nil {
-		return x.PastReason
+		return x.AfterStartReason
 	}
 	return ""
 }
@@ -3772,7 +3783,7 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\bbookings\x18\x05 \x03(\v2\x1f.reservation.booking.v1.BookingR\bbookings\x12\x18\n" +
 	"\aversion\x18\x06 \x01(\x03R\aversion\x129\n" +
 	"\n" +
-	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\"\x92\t\n" +
+	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\"\xb6\t\n" +
 	"\aBooking\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
 	"\fis_cancelled\x18\x02 \x01(\bR\visCancelled\x12\x1f\n" +
@@ -3810,7 +3821,8 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x13cancellation_reason\x18\x18 \x01(\tR\x12cancellationReason\x129\n" +
 	"\n" +
 	"updated_at\x18\x19 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x14\n" +
-	"\x05price\x18\x1a \x01(\x03R\x05priceB\t\n" +
+	"\x05price\x18\x1a \x01(\x03R\x05price\x12\"\n" +
+	"\rmanaged_by_id\x18\x1b \x01(\tR\vmanagedByIdB\t\n" +
 	"\apayment\"\x8d\x02\n" +
 	"\vCardPayment\x12$\n" +
 	"\bcurrency\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\bcurrency\x12\x14\n" +
@@ -3832,16 +3844,15 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\apayment\x18\x06 \x01(\v2#.reservation.booking.v1.LinePaymentR\apayment\"t\n" +
 	"\vLinePayment\x12=\n" +
 	"\x06method\x18\x01 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\x06method\x12&\n" +
-	"\treference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\treference\"\xa0\x03\n" +
+	"\treference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\treference\"\xad\x03\n" +
 	"\x18CreateTransactionRequest\x12*\n" +
 	"\fpurchaser_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\vpurchaserId\x12G\n" +
 	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineB\b\xbaH\x05\x92\x01\x02\x102R\x05lines\x125\n" +
 	"\x11payment_reference\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x10paymentReference\x12L\n" +
 	"\x0epayment_method\x18\x04 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x121\n" +
 	"\x10customer_pass_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12,\n" +
-	"\rdiscount_code\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18@R\fdiscountCode\x12)\n" +
-	"\vpast_reason\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\n" +
-	"pastReason\"b\n" +
+	"\rdiscount_code\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18@R\fdiscountCode\x126\n" +
+	"\x12after_start_reason\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x10afterStartReason\"b\n" +
 	"\x19CreateTransactionResponse\x12E\n" +
 	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"q\n" +
 	"\x15GetTransactionRequest\x12(\n" +

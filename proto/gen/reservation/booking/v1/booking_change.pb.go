@@ -93,26 +93,30 @@ type MoveBookingRequest struct {
 	// date_ identifier; if empty, the date stays.
 	EventDateId string `protobuf:"bytes,2,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
 	// po- identifier of an option of the date's event. If empty, the option stays if the event does;
-	// otherwise the event must have exactly one.
+	// otherwise the event must have exactly one. An option for a whole course is refused, except that the part
+	// of a course that is moved within its event keeps it.
 	PricingOptionId string `protobuf:"bytes,3,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
 	// 1 to 1000; 0 means that the number of spaces stays.
 	Spaces int32 `protobuf:"varint,4,opt,name=spaces,proto3" json:"spaces,omitempty"`
-	// How a price difference is paid: any method except PASS; unspecified means the method of the booking.
+	// How the rest of a price difference is paid: any method except PASS and FREE. Unspecified means the
+	// method of the booking.
 	PaymentMethod PaymentMethod `protobuf:"varint,5,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
-	// The payment provider's reference of the difference, at most 200 characters.
+	// The payment provider's reference of that payment, at most 200 characters.
 	PaymentReference string `protobuf:"bytes,6,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
-	// The price difference in minor units that the caller has shown or collected: positive if the customer
-	// pays it, negative if it is due to the customer. If the difference is another one now, the move is
-	// refused with PRICE_CHANGED.
-	ExpectedDifference *int64 `protobuf:"varint,7,opt,name=expected_difference,json=expectedDifference,proto3,oneof" json:"expected_difference,omitempty"`
+	// The amount in minor units that the caller has shown or collected, as amount_due of the preview. If
+	// another one is due now, the move is refused with PRICE_CHANGED.
+	ExpectedAmountDue *int64 `protobuf:"varint,7,opt,name=expected_amount_due,json=expectedAmountDue,proto3,oneof" json:"expected_amount_due,omitempty"`
+	// Price and credits stay, regardless of the new option and the spaces.
+	KeepPrice bool `protobuf:"varint,8,opt,name=keep_price,json=keepPrice,proto3" json:"keep_price,omitempty"`
 	// Treats a late change as if it were in time.
-	WaivePolicy bool `protobuf:"varint,8,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
-	// Why the booking is moved to, or from, a date that has started; at most 500 characters. If it is set,
-	// a date that began in the last 31 days can be chosen, and booking windows do not apply.
-	PastReason string `protobuf:"bytes,9,opt,name=past_reason,json=pastReason,proto3" json:"past_reason,omitempty"`
+	WaivePolicy bool `protobuf:"varint,9,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
+	// Why the booking is moved to a date, or from a date, that has started; at most 500 characters. If it is
+	// set, a date that began in the last 31 days can be chosen, and its booking window does not apply. A move
+	// from a date that has started also needs waive_policy.
+	AfterStartReason string `protobuf:"bytes,10,opt,name=after_start_reason,json=afterStartReason,proto3" json:"after_start_reason,omitempty"`
 	// The version of the registration that the caller has read. If the current version is different,
 	// the call fails with ABORTED and VERSION_MISMATCH.
-	ExpectedVersion *int64 `protobuf:"varint,10,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	ExpectedVersion *int64 `protobuf:"varint,11,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -189,11 +193,18 @@ func (x *MoveBookingRequest) GetPaymentReference() string {
 	return ""
 }
 
-func (x *MoveBookingRequest) GetExpectedDifference() int64 {
-	if x != nil && x.ExpectedDifference != nil {
-		return *x.ExpectedDifference
+func (x *MoveBookingRequest) GetExpectedAmountDue() int64 {
+	if x != nil && x.ExpectedAmountDue != nil {
+		return *x.ExpectedAmountDue
 	}
 	return 0
+}
+
+func (x *MoveBookingRequest) GetKeepPrice() bool {
+	if x != nil {
+		return x.KeepPrice
+	}
+	return false
 }
 
 func (x *MoveBookingRequest) GetWaivePolicy() bool {
@@ -203,9 +214,9 @@ func (x *MoveBookingRequest) GetWaivePolicy() bool {
 	return false
 }
 
-func (x *MoveBookingRequest) GetPastReason() string {
+func (x *MoveBookingRequest) GetAfterStartReason() string {
 	if x != nil {
-		return x.PastReason
+		return x.AfterStartReason
 	}
 	return ""
 }
@@ -283,7 +294,7 @@ func (x *MoveBookingResponse) GetOutcome() *MoveOutcome {
 // MoveOutcome is the effect of a move on the payment.
 type MoveOutcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The move is after free_until.
+	// The move is after free_until, and the policy is not waived.
 	Late bool `protobuf:"varint,1,opt,name=late,proto3" json:"late,omitempty"`
 	// The end of free cancellation of the date that the booking leaves.
 	FreeUntil *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=free_until,json=freeUntil,proto3" json:"free_until,omitempty"`
@@ -294,7 +305,7 @@ type MoveOutcome struct {
 	Currency string `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
 	// What the customer pays with the move, in minor units.
 	AmountDue int64 `protobuf:"varint,6,opt,name=amount_due,json=amountDue,proto3" json:"amount_due,omitempty"`
-	// What the move adds to the amount that is due to the customer, in minor units.
+	// What is due to the customer after the move, in minor units, together with what was due before.
 	RefundDue int64 `protobuf:"varint,7,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
 	// Credits of the booking; 0 if it is not paid by pass.
 	CreditsBefore int32 `protobuf:"varint,8,opt,name=credits_before,json=creditsBefore,proto3" json:"credits_before,omitempty"`
@@ -403,9 +414,10 @@ type PreviewMoveRequest struct {
 	EventDateId     string `protobuf:"bytes,2,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
 	PricingOptionId string `protobuf:"bytes,3,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
 	Spaces          int32  `protobuf:"varint,4,opt,name=spaces,proto3" json:"spaces,omitempty"`
-	WaivePolicy     bool   `protobuf:"varint,5,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
+	KeepPrice       bool   `protobuf:"varint,5,opt,name=keep_price,json=keepPrice,proto3" json:"keep_price,omitempty"`
+	WaivePolicy     bool   `protobuf:"varint,6,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
 	// Decides as if a reason were given.
-	Past          bool `protobuf:"varint,6,opt,name=past,proto3" json:"past,omitempty"`
+	AfterStart    bool `protobuf:"varint,7,opt,name=after_start,json=afterStart,proto3" json:"after_start,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -468,6 +480,13 @@ func (x *PreviewMoveRequest) GetSpaces() int32 {
 	return 0
 }
 
+func (x *PreviewMoveRequest) GetKeepPrice() bool {
+	if x != nil {
+		return x.KeepPrice
+	}
+	return false
+}
+
 func (x *PreviewMoveRequest) GetWaivePolicy() bool {
 	if x != nil {
 		return x.WaivePolicy
@@ -475,9 +494,9 @@ func (x *PreviewMoveRequest) GetWaivePolicy() bool {
 	return false
 }
 
-func (x *PreviewMoveRequest) GetPast() bool {
+func (x *PreviewMoveRequest) GetAfterStart() bool {
 	if x != nil {
-		return x.Past
+		return x.AfterStart
 	}
 	return false
 }
@@ -541,10 +560,11 @@ type TransferBookingRequest struct {
 	BookingId string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
 	// cust_ identifier of the recipient.
 	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// The purchaser stays the purchaser, and can cancel or move the booking.
+	// The purchaser manages the booking.
 	BuyerKeepsControl bool `protobuf:"varint,3,opt,name=buyer_keeps_control,json=buyerKeepsControl,proto3" json:"buyer_keeps_control,omitempty"`
+	// Why a booking of a date that has started is given away; at most 500 characters.
+	AfterStartReason string `protobuf:"bytes,4,opt,name=after_start_reason,json=afterStartReason,proto3" json:"after_start_reason,omitempty"`
 	// As in MoveBookingRequest.
-	PastReason      string `protobuf:"bytes,4,opt,name=past_reason,json=pastReason,proto3" json:"past_reason,omitempty"`
 	ExpectedVersion *int64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -601,9 +621,9 @@ func (x *TransferBookingRequest) GetBuyerKeepsControl() bool {
 	return false
 }
 
-func (x *TransferBookingRequest) GetPastReason() string {
+func (x *TransferBookingRequest) GetAfterStartReason() string {
 	if x != nil {
-		return x.PastReason
+		return x.AfterStartReason
 	}
 	return ""
 }
@@ -674,9 +694,9 @@ type SwapBookingsRequest struct {
 	// booking_ identifiers of two different bookings.
 	BookingId      string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
 	OtherBookingId string `protobuf:"bytes,2,opt,name=other_booking_id,json=otherBookingId,proto3" json:"other_booking_id,omitempty"`
-	WaivePolicy    bool   `protobuf:"varint,3,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
 	// As in MoveBookingRequest.
-	PastReason string `protobuf:"bytes,4,opt,name=past_reason,json=pastReason,proto3" json:"past_reason,omitempty"`
+	WaivePolicy      bool   `protobuf:"varint,3,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
+	AfterStartReason string `protobuf:"bytes,4,opt,name=after_start_reason,json=afterStartReason,proto3" json:"after_start_reason,omitempty"`
 	// Of booking_id and of other_booking_id.
 	ExpectedVersion      *int64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	OtherExpectedVersion *int64 `protobuf:"varint,6,opt,name=other_expected_version,json=otherExpectedVersion,proto3,oneof" json:"other_expected_version,omitempty"`
@@ -735,9 +755,9 @@ func (x *SwapBookingsRequest) GetWaivePolicy() bool {
 	return false
 }
 
-func (x *SwapBookingsRequest) GetPastReason() string {
+func (x *SwapBookingsRequest) GetAfterStartReason() string {
 	if x != nil {
-		return x.PastReason
+		return x.AfterStartReason
 	}
 	return ""
 }
@@ -1077,9 +1097,9 @@ type BookingFacts struct {
 	// po- identifier.
 	PricingOptionId string `protobuf:"bytes,6,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
 	Spaces          int32  `protobuf:"varint,7,opt,name=spaces,proto3" json:"spaces,omitempty"`
-	// cust_ identifiers of the customer who attends and of the purchaser.
+	// cust_ identifiers of the customers who attend and who manage the booking.
 	CustomerId  string     `protobuf:"bytes,8,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	PurchaserId string     `protobuf:"bytes,9,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
+	ManagedById string     `protobuf:"bytes,9,opt,name=managed_by_id,json=managedById,proto3" json:"managed_by_id,omitempty"`
 	Attendance  Attendance `protobuf:"varint,10,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
 	// Minor units.
 	Price         int64 `protobuf:"varint,11,opt,name=price,proto3" json:"price,omitempty"`
@@ -1174,9 +1194,9 @@ func (x *BookingFacts) GetCustomerId() string {
 	return ""
 }
 
-func (x *BookingFacts) GetPurchaserId() string {
+func (x *BookingFacts) GetManagedById() string {
 	if x != nil {
-		return x.PurchaserId
+		return x.ManagedById
 	}
 	return ""
 }
@@ -1206,7 +1226,7 @@ var File_reservation_booking_v1_booking_change_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_booking_change_proto_rawDesc = "" +
 	"\n" +
-	"+reservation/booking/v1/booking_change.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\x1a$reservation/booking/v1/booking.proto\"\x9c\x04\n" +
+	"+reservation/booking/v1/booking_change.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\x1a$reservation/booking/v1/booking.proto\"\xc7\x04\n" +
 	"\x12MoveBookingRequest\x12&\n" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x12+\n" +
@@ -1214,14 +1234,15 @@ const file_reservation_booking_v1_booking_change_proto_rawDesc = "" +
 	"\x11pricing_option_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0fpricingOptionId\x12\x16\n" +
 	"\x06spaces\x18\x04 \x01(\x05R\x06spaces\x12L\n" +
 	"\x0epayment_method\x18\x05 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x125\n" +
-	"\x11payment_reference\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x10paymentReference\x124\n" +
-	"\x13expected_difference\x18\a \x01(\x03H\x00R\x12expectedDifference\x88\x01\x01\x12!\n" +
-	"\fwaive_policy\x18\b \x01(\bR\vwaivePolicy\x12)\n" +
-	"\vpast_reason\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\n" +
-	"pastReason\x12.\n" +
-	"\x10expected_version\x18\n" +
-	" \x01(\x03H\x01R\x0fexpectedVersion\x88\x01\x01B\x16\n" +
-	"\x14_expected_differenceB\x13\n" +
+	"\x11payment_reference\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x10paymentReference\x123\n" +
+	"\x13expected_amount_due\x18\a \x01(\x03H\x00R\x11expectedAmountDue\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"keep_price\x18\b \x01(\bR\tkeepPrice\x12!\n" +
+	"\fwaive_policy\x18\t \x01(\bR\vwaivePolicy\x126\n" +
+	"\x12after_start_reason\x18\n" +
+	" \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x10afterStartReason\x12.\n" +
+	"\x10expected_version\x18\v \x01(\x03H\x01R\x0fexpectedVersion\x88\x01\x01B\x16\n" +
+	"\x14_expected_amount_dueB\x13\n" +
 	"\x11_expected_version\"\xb8\x01\n" +
 	"\x13MoveBookingResponse\x12H\n" +
 	"\fregistration\x18\x01 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\x12\x18\n" +
@@ -1240,38 +1261,39 @@ const file_reservation_booking_v1_booking_change_proto_rawDesc = "" +
 	"\n" +
 	"refund_due\x18\a \x01(\x03R\trefundDue\x12%\n" +
 	"\x0ecredits_before\x18\b \x01(\x05R\rcreditsBefore\x12#\n" +
-	"\rcredits_after\x18\t \x01(\x05R\fcreditsAfter\"\xed\x01\n" +
+	"\rcredits_after\x18\t \x01(\x05R\fcreditsAfter\"\x99\x02\n" +
 	"\x12PreviewMoveRequest\x12&\n" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x12+\n" +
 	"\revent_date_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\veventDateId\x123\n" +
 	"\x11pricing_option_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0fpricingOptionId\x12\x16\n" +
-	"\x06spaces\x18\x04 \x01(\x05R\x06spaces\x12!\n" +
-	"\fwaive_policy\x18\x05 \x01(\bR\vwaivePolicy\x12\x12\n" +
-	"\x04past\x18\x06 \x01(\bR\x04past\"r\n" +
+	"\x06spaces\x18\x04 \x01(\x05R\x06spaces\x12\x1d\n" +
+	"\n" +
+	"keep_price\x18\x05 \x01(\bR\tkeepPrice\x12!\n" +
+	"\fwaive_policy\x18\x06 \x01(\bR\vwaivePolicy\x12\x1f\n" +
+	"\vafter_start\x18\a \x01(\bR\n" +
+	"afterStart\"r\n" +
 	"\x13PreviewMoveResponse\x12=\n" +
 	"\aoutcome\x18\x01 \x01(\v2#.reservation.booking.v1.MoveOutcomeR\aoutcome\x12\x1c\n" +
-	"\tunchanged\x18\x02 \x01(\bR\tunchanged\"\x8a\x02\n" +
+	"\tunchanged\x18\x02 \x01(\bR\tunchanged\"\x97\x02\n" +
 	"\x16TransferBookingRequest\x12&\n" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x12(\n" +
 	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12.\n" +
-	"\x13buyer_keeps_control\x18\x03 \x01(\bR\x11buyerKeepsControl\x12)\n" +
-	"\vpast_reason\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\n" +
-	"pastReason\x12.\n" +
+	"\x13buyer_keeps_control\x18\x03 \x01(\bR\x11buyerKeepsControl\x126\n" +
+	"\x12after_start_reason\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x10afterStartReason\x12.\n" +
 	"\x10expected_version\x18\x05 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
 	"\x11_expected_version\"}\n" +
 	"\x17TransferBookingResponse\x12H\n" +
 	"\fregistration\x18\x01 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\"\xd9\x02\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"\xe6\x02\n" +
 	"\x13SwapBookingsRequest\x12&\n" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x121\n" +
 	"\x10other_booking_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0eotherBookingId\x12!\n" +
-	"\fwaive_policy\x18\x03 \x01(\bR\vwaivePolicy\x12)\n" +
-	"\vpast_reason\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\n" +
-	"pastReason\x12.\n" +
+	"\fwaive_policy\x18\x03 \x01(\bR\vwaivePolicy\x126\n" +
+	"\x12after_start_reason\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x10afterStartReason\x12.\n" +
 	"\x10expected_version\x18\x05 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01\x129\n" +
 	"\x16other_expected_version\x18\x06 \x01(\x03H\x01R\x14otherExpectedVersion\x88\x01\x01B\x13\n" +
 	"\x11_expected_versionB\x19\n" +
@@ -1301,7 +1323,7 @@ const file_reservation_booking_v1_booking_change_proto_rawDesc = "" +
 	"\x11payment_reference\x18\t \x01(\tR\x10paymentReference\x12#\n" +
 	"\rpolicy_waived\x18\n" +
 	" \x01(\bR\fpolicyWaived\x12!\n" +
-	"\fswapped_with\x18\v \x01(\tR\vswappedWith\"\xbf\x03\n" +
+	"\fswapped_with\x18\v \x01(\tR\vswappedWith\"\xc0\x03\n" +
 	"\fBookingFacts\x12\"\n" +
 	"\revent_date_id\x18\x01 \x01(\tR\veventDateId\x127\n" +
 	"\tstarts_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12\x1a\n" +
@@ -1312,8 +1334,8 @@ const file_reservation_booking_v1_booking_change_proto_rawDesc = "" +
 	"\x11pricing_option_id\x18\x06 \x01(\tR\x0fpricingOptionId\x12\x16\n" +
 	"\x06spaces\x18\a \x01(\x05R\x06spaces\x12\x1f\n" +
 	"\vcustomer_id\x18\b \x01(\tR\n" +
-	"customerId\x12!\n" +
-	"\fpurchaser_id\x18\t \x01(\tR\vpurchaserId\x12B\n" +
+	"customerId\x12\"\n" +
+	"\rmanaged_by_id\x18\t \x01(\tR\vmanagedById\x12B\n" +
 	"\n" +
 	"attendance\x18\n" +
 	" \x01(\x0e2\".reservation.booking.v1.AttendanceR\n" +

@@ -31,49 +31,53 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // BookingChangeService changes bookings that stay bookings: it moves them to another date, changes their
-// spaces, gives them to another customer, and swaps two of them. The booking keeps its identifier and its
-// purchase time. BookingService cancels and refunds bookings; AppointmentService moves appointments.
+// spaces, gives them to another customer, and swaps two of them. The booking keeps its identifier, its
+// transaction and its purchase time. BookingService cancels and refunds bookings; AppointmentService moves
+// appointments.
 type BookingChangeServiceClient interface {
 	// MoveBooking changes the date, the pricing option or the number of spaces of a booking, or several of
 	// them, in one commit: nobody sees the booking with both dates or with neither. The spaces that become
-	// free go to the waitlist of their date in the same commit.
+	// free go to the waitlist of their date in the same commit. A recorded no-show is cleared.
 	//
-	// The price. A space keeps the price at which it was sold while the pricing option stays the same. Spaces
-	// that are added, and all spaces after a change of the option, cost the current price. A discount code
-	// is not applied to them. If the price rises, the difference is paid with the move, by a method other
-	// than a pass. If it falls, the difference is due to the customer, and RefundBooking records that it was
-	// refunded. A booking that was given away (FREE) stays free.
+	// The price. While the option stays, the spaces that stay keep their price, added spaces cost the current
+	// price, and each space that is given up lowers the price by an equal share. After a change of the option,
+	// all spaces cost the current price. Discount codes do not apply to the difference. A booking that was
+	// given away (FREE) stays free. If the price rises, the difference is first taken from what is due to the
+	// customer, and the rest is paid with the move. If the price falls, the difference is due to the customer,
+	// at most what was paid and not refunded; RefundBooking records that it was refunded. With keep_price,
+	// price and credits stay in any case.
 	//
 	// A pass. The pass that paid the booking pays for it afterwards, and must be valid on the day of the new
-	// date. More credits are taken before the move is committed, fewer are returned after it. If the service
-	// stops in between, the move is undone, or its credits are returned, when it runs again.
+	// date. Only the difference is taken, before the move is committed, or returned, after it. If the service
+	// stops in between, the credits that were taken are returned, or those to return are returned, when it runs
+	// again. A booking whose pass is not known keeps its credits. After a refund, credits stay as they are.
 	//
-	// The policy. After the end of free cancellation of the present date, another date or event is refused
-	// with LATE_CHANGE, and spaces that are given up bring nothing back, unless waive_policy is set.
+	// The policy. After the end of free cancellation of the present date, another date is refused with
+	// LATE_CHANGE, and neither the price nor the credits fall, unless waive_policy is set.
 	//
 	// A move that changes nothing is not an error.
-	// Refusals: those of CreateTransaction for dates and passes, and ALREADY_CANCELLED, ALREADY_ATTENDED,
-	// LATE_CHANGE, PRICE_CHANGED, CURRENCY_DIFFERS, APPOINTMENT_EVENT (the booking, or the date, is of an
-	// appointment), CHANGE_IN_PROGRESS.
+	// Refusals: those of CreateTransaction for dates and passes, and ALREADY_CANCELLED, ALREADY_ATTENDED (the
+	// customer has checked in), LATE_CHANGE, PRICE_CHANGED, CURRENCY_DIFFERS, APPOINTMENT_EVENT (the booking or
+	// the new date is of an appointment), CHANGE_IN_PROGRESS (another move of the booking by pass is not
+	// finished: try again).
 	MoveBooking(ctx context.Context, in *MoveBookingRequest, opts ...grpc.CallOption) (*MoveBookingResponse, error)
 	// PreviewMove decides a move as MoveBooking does now, and changes nothing. It returns the refusals of
-	// MoveBooking except LATE_CHANGE, which it reports as late.
+	// MoveBooking except LATE_CHANGE, which it reports as late. It does not ask the pass.
 	PreviewMove(ctx context.Context, in *PreviewMoveRequest, opts ...grpc.CallOption) (*PreviewMoveResponse, error)
-	// TransferBooking gives a booking to another customer, who attends from then on. Unless the buyer keeps
-	// control, the recipient becomes the purchaser: the booking is then in a transaction of its own, with the
-	// purchase time of the old one. What was paid stays recorded with the booking, and credits that are
-	// returned later go to the pass that paid. The cancellation policy does not apply. A transfer to the
-	// customer who has the booking in the same way changes nothing.
-	// Refusals: ALREADY_CANCELLED, ALREADY_ATTENDED, EVENT_PAST, ALREADY_BOOKED, CHANGE_IN_PROGRESS,
-	// APPOINTMENT_EVENT.
+	// TransferBooking gives a booking to another customer, who attends from then on. The recipient also manages
+	// it, unless the buyer keeps control. The purchase stays the buyer's: lists of purchases, refunds and
+	// credits that are returned go to the buyer. The cancellation policy does not apply. A transfer to the
+	// customer who already has the booking in the same way changes nothing. A recorded no-show is cleared.
+	// Refusals: ALREADY_CANCELLED, ALREADY_ATTENDED, EVENT_PAST, ALREADY_BOOKED (the recipient already has a
+	// booking of the date, and the event allows only one).
 	TransferBooking(ctx context.Context, in *TransferBookingRequest, opts ...grpc.CallOption) (*TransferBookingResponse, error)
 	// SwapBookings exchanges the dates and pricing options of two bookings in one commit, also if both dates
-	// are full. Each booking keeps its customer, its spaces and its payment. It is refused if a booking would
-	// cost another price (PRICE_DIFFERS): move them one after the other instead.
-	// Refusals: those of MoveBooking, for either booking, and PRICE_DIFFERS.
+	// are full. Each booking keeps its customer, its spaces, its price and its credits. A pass that paid one
+	// must be valid on its new day.
+	// Refusals: those of MoveBooking, for either booking.
 	SwapBookings(ctx context.Context, in *SwapBookingsRequest, opts ...grpc.CallOption) (*SwapBookingsResponse, error)
-	// ListBookingHistory returns every change of a booking, oldest first. The first entry is the purchase.
-	// Changes before this release are listed as far as they are known.
+	// ListBookingHistory returns the changes of a booking, oldest first. The first entry is the purchase.
+	// Changes that an earlier release made are not in it.
 	ListBookingHistory(ctx context.Context, in *ListBookingHistoryRequest, opts ...grpc.CallOption) (*ListBookingHistoryResponse, error)
 }
 
@@ -140,49 +144,53 @@ func (c *bookingChangeServiceClient) ListBookingHistory(ctx context.Context, in 
 // for forward compatibility.
 //
 // BookingChangeService changes bookings that stay bookings: it moves them to another date, changes their
-// spaces, gives them to another customer, and swaps two of them. The booking keeps its identifier and its
-// purchase time. BookingService cancels and refunds bookings; AppointmentService moves appointments.
+// spaces, gives them to another customer, and swaps two of them. The booking keeps its identifier, its
+// transaction and its purchase time. BookingService cancels and refunds bookings; AppointmentService moves
+// appointments.
 type BookingChangeServiceServer interface {
 	// MoveBooking changes the date, the pricing option or the number of spaces of a booking, or several of
 	// them, in one commit: nobody sees the booking with both dates or with neither. The spaces that become
-	// free go to the waitlist of their date in the same commit.
+	// free go to the waitlist of their date in the same commit. A recorded no-show is cleared.
 	//
-	// The price. A space keeps the price at which it was sold while the pricing option stays the same. Spaces
-	// that are added, and all spaces after a change of the option, cost the current price. A discount code
-	// is not applied to them. If the price rises, the difference is paid with the move, by a method other
-	// than a pass. If it falls, the difference is due to the customer, and RefundBooking records that it was
-	// refunded. A booking that was given away (FREE) stays free.
+	// The price. While the option stays, the spaces that stay keep their price, added spaces cost the current
+	// price, and each space that is given up lowers the price by an equal share. After a change of the option,
+	// all spaces cost the current price. Discount codes do not apply to the difference. A booking that was
+	// given away (FREE) stays free. If the price rises, the difference is first taken from what is due to the
+	// customer, and the rest is paid with the move. If the price falls, the difference is due to the customer,
+	// at most what was paid and not refunded; RefundBooking records that it was refunded. With keep_price,
+	// price and credits stay in any case.
 	//
 	// A pass. The pass that paid the booking pays for it afterwards, and must be valid on the day of the new
-	// date. More credits are taken before the move is committed, fewer are returned after it. If the service
-	// stops in between, the move is undone, or its credits are returned, when it runs again.
+	// date. Only the difference is taken, before the move is committed, or returned, after it. If the service
+	// stops in between, the credits that were taken are returned, or those to return are returned, when it runs
+	// again. A booking whose pass is not known keeps its credits. After a refund, credits stay as they are.
 	//
-	// The policy. After the end of free cancellation of the present date, another date or event is refused
-	// with LATE_CHANGE, and spaces that are given up bring nothing back, unless waive_policy is set.
+	// The policy. After the end of free cancellation of the present date, another date is refused with
+	// LATE_CHANGE, and neither the price nor the credits fall, unless waive_policy is set.
 	//
 	// A move that changes nothing is not an error.
-	// Refusals: those of CreateTransaction for dates and passes, and ALREADY_CANCELLED, ALREADY_ATTENDED,
-	// LATE_CHANGE, PRICE_CHANGED, CURRENCY_DIFFERS, APPOINTMENT_EVENT (the booking, or the date, is of an
-	// appointment), CHANGE_IN_PROGRESS.
+	// Refusals: those of CreateTransaction for dates and passes, and ALREADY_CANCELLED, ALREADY_ATTENDED (the
+	// customer has checked in), LATE_CHANGE, PRICE_CHANGED, CURRENCY_DIFFERS, APPOINTMENT_EVENT (the booking or
+	// the new date is of an appointment), CHANGE_IN_PROGRESS (another move of the booking by pass is not
+	// finished: try again).
 	MoveBooking(context.Context, *MoveBookingRequest) (*MoveBookingResponse, error)
 	// PreviewMove decides a move as MoveBooking does now, and changes nothing. It returns the refusals of
-	// MoveBooking except LATE_CHANGE, which it reports as late.
+	// MoveBooking except LATE_CHANGE, which it reports as late. It does not ask the pass.
 	PreviewMove(context.Context, *PreviewMoveRequest) (*PreviewMoveResponse, error)
-	// TransferBooking gives a booking to another customer, who attends from then on. Unless the buyer keeps
-	// control, the recipient becomes the purchaser: the booking is then in a transaction of its own, with the
-	// purchase time of the old one. What was paid stays recorded with the booking, and credits that are
-	// returned later go to the pass that paid. The cancellation policy does not apply. A transfer to the
-	// customer who has the booking in the same way changes nothing.
-	// Refusals: ALREADY_CANCELLED, ALREADY_ATTENDED, EVENT_PAST, ALREADY_BOOKED, CHANGE_IN_PROGRESS,
-	// APPOINTMENT_EVENT.
+	// TransferBooking gives a booking to another customer, who attends from then on. The recipient also manages
+	// it, unless the buyer keeps control. The purchase stays the buyer's: lists of purchases, refunds and
+	// credits that are returned go to the buyer. The cancellation policy does not apply. A transfer to the
+	// customer who already has the booking in the same way changes nothing. A recorded no-show is cleared.
+	// Refusals: ALREADY_CANCELLED, ALREADY_ATTENDED, EVENT_PAST, ALREADY_BOOKED (the recipient already has a
+	// booking of the date, and the event allows only one).
 	TransferBooking(context.Context, *TransferBookingRequest) (*TransferBookingResponse, error)
 	// SwapBookings exchanges the dates and pricing options of two bookings in one commit, also if both dates
-	// are full. Each booking keeps its customer, its spaces and its payment. It is refused if a booking would
-	// cost another price (PRICE_DIFFERS): move them one after the other instead.
-	// Refusals: those of MoveBooking, for either booking, and PRICE_DIFFERS.
+	// are full. Each booking keeps its customer, its spaces, its price and its credits. A pass that paid one
+	// must be valid on its new day.
+	// Refusals: those of MoveBooking, for either booking.
 	SwapBookings(context.Context, *SwapBookingsRequest) (*SwapBookingsResponse, error)
-	// ListBookingHistory returns every change of a booking, oldest first. The first entry is the purchase.
-	// Changes before this release are listed as far as they are known.
+	// ListBookingHistory returns the changes of a booking, oldest first. The first entry is the purchase.
+	// Changes that an earlier release made are not in it.
 	ListBookingHistory(context.Context, *ListBookingHistoryRequest) (*ListBookingHistoryResponse, error)
 	mustEmbedUnimplementedBookingChangeServiceServer()
 }

@@ -720,8 +720,13 @@ type BookingMoved struct {
 	// The booking before the change.
 	Previous *BookingSnapshot `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	// What was paid with the move, in minor units; 0 if nothing was.
-	AmountPaid    int64         `protobuf:"varint,3,opt,name=amount_paid,json=amountPaid,proto3" json:"amount_paid,omitempty"`
-	PaymentMethod PaymentMethod `protobuf:"varint,4,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
+	AmountPaid       int64         `protobuf:"varint,3,opt,name=amount_paid,json=amountPaid,proto3" json:"amount_paid,omitempty"`
+	PaymentMethod    PaymentMethod `protobuf:"varint,4,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
+	PaymentReference string        `protobuf:"bytes,5,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
+	// The caller who made the change, as in BookingHistoryEntry.
+	Actor string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
+	// The other booking of a swap: booking_ identifier.
+	SwappedWith   string `protobuf:"bytes,7,opt,name=swapped_with,json=swappedWith,proto3" json:"swapped_with,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -784,12 +789,35 @@ func (x *BookingMoved) GetPaymentMethod() PaymentMethod {
 	return PaymentMethod_PAYMENT_METHOD_UNSPECIFIED
 }
 
-// BookingTransferred is published as booking_transferred. Its snapshots can have different transactions.
+func (x *BookingMoved) GetPaymentReference() string {
+	if x != nil {
+		return x.PaymentReference
+	}
+	return ""
+}
+
+func (x *BookingMoved) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *BookingMoved) GetSwappedWith() string {
+	if x != nil {
+		return x.SwappedWith
+	}
+	return ""
+}
+
+// BookingTransferred is published as booking_transferred.
 type BookingTransferred struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
 	// The booking before the change.
-	Previous      *BookingSnapshot `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	Previous *BookingSnapshot `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	// As in BookingMoved.
+	Actor         string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -836,6 +864,13 @@ func (x *BookingTransferred) GetPrevious() *BookingSnapshot {
 		return x.Previous
 	}
 	return nil
+}
+
+func (x *BookingTransferred) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
 }
 
 // WaitlistJoined is published as waitlist_joined. Entries in domain events have no position.
@@ -1384,16 +1419,20 @@ const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\"\x99\x01\n" +
 	"\x0fBookingRefunded\x12A\n" +
 	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\x12C\n" +
-	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\"\x85\x02\n" +
+	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\"\xeb\x02\n" +
 	"\fBookingMoved\x12A\n" +
 	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\x12C\n" +
 	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\x12\x1f\n" +
 	"\vamount_paid\x18\x03 \x01(\x03R\n" +
 	"amountPaid\x12L\n" +
-	"\x0epayment_method\x18\x04 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\"\x9c\x01\n" +
+	"\x0epayment_method\x18\x04 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x12+\n" +
+	"\x11payment_reference\x18\x05 \x01(\tR\x10paymentReference\x12\x14\n" +
+	"\x05actor\x18\x06 \x01(\tR\x05actor\x12!\n" +
+	"\fswapped_with\x18\a \x01(\tR\vswappedWith\"\xb2\x01\n" +
 	"\x12BookingTransferred\x12A\n" +
 	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\x12C\n" +
-	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\"M\n" +
+	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\x12\x14\n" +
+	"\x05actor\x18\x03 \x01(\tR\x05actor\"M\n" +
 	"\x0eWaitlistJoined\x12;\n" +
 	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\x91\x01\n" +
 	"\x0fWaitlistOffered\x12;\n" +

@@ -2674,10 +2674,12 @@ type ChangeRedemptionRequest struct {
 	// The booking, with what it costs after the change.
 	Item *RedemptionItem `protobuf:"bytes,2,opt,name=item,proto3" json:"item,omitempty"`
 	// UUID of the change, unique in the company.
-	ChangeId      string `protobuf:"bytes,3,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
-	ValidateOnly  bool   `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ChangeId string `protobuf:"bytes,3,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
+	// The credits that the caller believes the booking to hold.
+	ExpectedCredits int32 `protobuf:"varint,4,opt,name=expected_credits,json=expectedCredits,proto3" json:"expected_credits,omitempty"`
+	ValidateOnly    bool  `protobuf:"varint,5,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ChangeRedemptionRequest) Reset() {
@@ -2729,6 +2731,13 @@ func (x *ChangeRedemptionRequest) GetChangeId() string {
 		return x.ChangeId
 	}
 	return ""
+}
+
+func (x *ChangeRedemptionRequest) GetExpectedCredits() int32 {
+	if x != nil {
+		return x.ExpectedCredits
+	}
+	return 0
 }
 
 func (x *ChangeRedemptionRequest) GetValidateOnly() bool {
@@ -3796,12 +3805,13 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\acredits\x18\x04 \x01(\x05R\acredits\"X\n" +
 	"\x15ReturnCreditsResponse\x12%\n" +
 	"\x0eremaining_uses\x18\x01 \x01(\x05R\rremainingUses\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\"\xcb\x01\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\"\xf6\x01\n" +
 	"\x17ChangeRedemptionRequest\x12,\n" +
 	"\rredemption_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\fredemptionId\x127\n" +
 	"\x04item\x18\x02 \x01(\v2#.reservation.pass.v1.RedemptionItemR\x04item\x12$\n" +
-	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\bchangeId\x12#\n" +
-	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\"\x85\x01\n" +
+	"\tchange_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\bchangeId\x12)\n" +
+	"\x10expected_credits\x18\x04 \x01(\x05R\x0fexpectedCredits\x12#\n" +
+	"\rvalidate_only\x18\x05 \x01(\bR\fvalidateOnly\"\x85\x01\n" +
 	"\x18ChangeRedemptionResponse\x12(\n" +
 	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
 	"\acredits\x18\x02 \x01(\x05R\acredits\x12%\n" +

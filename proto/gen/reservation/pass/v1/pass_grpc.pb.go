@@ -89,17 +89,20 @@ type PassServiceClient interface {
 	// nothing and does not affect the others. If two redemptions have the same redemption_id, the
 	// second one is treated as a repeated call.
 	BatchRedeemCredits(ctx context.Context, in *BatchRedeemCreditsRequest, opts ...grpc.CallOption) (*BatchRedeemCreditsResponse, error)
-	// ReturnCredits returns credits of a redemption to the pass, once per return_id, regardless of
-	// the status of the pass. More credits than were taken is INVALID_ARGUMENT.
+	// ReturnCredits returns all credits that a booking of a redemption holds, once per return_id, regardless of
+	// the status of the pass. The request's number of credits counts only for a booking of an earlier system,
+	// which the redemption does not have.
 	ReturnCredits(ctx context.Context, in *ReturnCreditsRequest, opts ...grpc.CallOption) (*ReturnCreditsResponse, error)
 	// CancelRedemption returns all credits that a redemption still holds. If the redemption has not
 	// arrived yet, it is refused permanently when it does. A repeated call changes nothing.
 	CancelRedemption(ctx context.Context, in *CancelRedemptionRequest, opts ...grpc.CallOption) (*CancelRedemptionResponse, error)
 	// ChangeRedemption changes what one booking of a redemption costs, and takes or returns the difference,
 	// once per change_id. If the credits rise or stay, the pass that paid must be able to pay for the new day
-	// and type of event, as in RedeemCredits; it must have uses only for the difference. If they fall, the
-	// difference is returned regardless of the status of the pass. validate_only decides and changes nothing.
-	// Changes of a booking are numbered by the caller's order: a change whose booking was returned is refused.
+	// and type of event, as in RedeemCredits, with uses for the difference only. If they fall, the difference is
+	// returned regardless of the status of the pass. A booking whose credits were returned is refused with
+	// REDEMPTION_CANCELLED, and so is a change that was cancelled. If the booking does not hold the
+	// expected_credits, the call fails with ABORTED and VERSION_MISMATCH. With validate_only, it decides and
+	// changes nothing.
 	// Refusals: those of RedeemCredits.
 	ChangeRedemption(ctx context.Context, in *ChangeRedemptionRequest, opts ...grpc.CallOption) (*ChangeRedemptionResponse, error)
 	// CancelRedemptionChange undoes a change. If the change has not arrived yet, it is refused permanently when
@@ -377,17 +380,20 @@ type PassServiceServer interface {
 	// nothing and does not affect the others. If two redemptions have the same redemption_id, the
 	// second one is treated as a repeated call.
 	BatchRedeemCredits(context.Context, *BatchRedeemCreditsRequest) (*BatchRedeemCreditsResponse, error)
-	// ReturnCredits returns credits of a redemption to the pass, once per return_id, regardless of
-	// the status of the pass. More credits than were taken is INVALID_ARGUMENT.
+	// ReturnCredits returns all credits that a booking of a redemption holds, once per return_id, regardless of
+	// the status of the pass. The request's number of credits counts only for a booking of an earlier system,
+	// which the redemption does not have.
 	ReturnCredits(context.Context, *ReturnCreditsRequest) (*ReturnCreditsResponse, error)
 	// CancelRedemption returns all credits that a redemption still holds. If the redemption has not
 	// arrived yet, it is refused permanently when it does. A repeated call changes nothing.
 	CancelRedemption(context.Context, *CancelRedemptionRequest) (*CancelRedemptionResponse, error)
 	// ChangeRedemption changes what one booking of a redemption costs, and takes or returns the difference,
 	// once per change_id. If the credits rise or stay, the pass that paid must be able to pay for the new day
-	// and type of event, as in RedeemCredits; it must have uses only for the difference. If they fall, the
-	// difference is returned regardless of the status of the pass. validate_only decides and changes nothing.
-	// Changes of a booking are numbered by the caller's order: a change whose booking was returned is refused.
+	// and type of event, as in RedeemCredits, with uses for the difference only. If they fall, the difference is
+	// returned regardless of the status of the pass. A booking whose credits were returned is refused with
+	// REDEMPTION_CANCELLED, and so is a change that was cancelled. If the booking does not hold the
+	// expected_credits, the call fails with ABORTED and VERSION_MISMATCH. With validate_only, it decides and
+	// changes nothing.
 	// Refusals: those of RedeemCredits.
 	ChangeRedemption(context.Context, *ChangeRedemptionRequest) (*ChangeRedemptionResponse, error)
 	// CancelRedemptionChange undoes a change. If the change has not arrived yet, it is refused permanently when
