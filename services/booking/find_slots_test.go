@@ -195,6 +195,12 @@ func TestFindSlotsForAMove(t *testing.T) {
 		&bookingv1.FindSlotsRequest{LengthMinutes: 60, MovingId: appointment.String()}, "2030-01-09", "2030-01-09")
 	w.wantSlots("its present length, which the type does not have", "09:00 09:30 10:00",
 		&bookingv1.FindSlotsRequest{LengthMinutes: 45, MovingId: appointment.String()}, "2030-01-09", "2030-01-09")
+	found, err := w.appointments.FindSlots(w.ctx, &bookingv1.FindSlotsRequest{
+		AppointmentTypeId: w.kind.String(), MovingId: appointment.String(), From: "2030-01-09", To: "2030-01-09",
+	})
+	if err != nil || found.GetLengthMinutes() != 45 {
+		t.Errorf("without a length: %v, %v", found, err)
+	}
 }
 
 func TestFindSlotsRefusals(t *testing.T) {

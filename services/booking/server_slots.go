@@ -130,13 +130,18 @@ func slotDate(f *check.Fields, field, text string) slots.Date {
 		f.Add(field, "format", "must be a calendar day such as 2026-03-29")
 		return 0
 	}
-	f.Instant(field, date.Start(time.UTC))
+	if !check.Storable(date.Start(time.UTC)) {
+		f.Add(field, "range", "must be a day from 0001-01-02 to 9999-12-30")
+	}
 	return date
 }
 
 // slotLength returns the length in minutes that is searched: one of the type's, or the present length of
-// an appointment that is moved. 0 means the shortest.
+// an appointment that is moved. 0 means the present length, or without one the shortest.
 func slotLength(wanted int32, lengths []int32, moved int32) (int32, error) {
+	if wanted == 0 && moved > 0 {
+		return moved, nil
+	}
 	if wanted == 0 && len(lengths) > 0 {
 		return lengths[0], nil
 	}

@@ -2468,7 +2468,7 @@ type AppointmentHoldWrite struct {
 	// StartsAt When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type.
 	StartsAt *string `json:"startsAt,omitempty"`
 
-	// WaiveHours Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time.
+	// WaiveHours Whether to ignore working hours, holidays and the grid too. `staffId` is then required, and can be somebody who does not offer the type. Time off is kept, and nobody gets two appointments at a time.
 	WaiveHours *bool `json:"waiveHours,omitempty"`
 
 	// WaiveNotice Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type.
@@ -2762,7 +2762,7 @@ type AppointmentWrite struct {
 	// StartsAt When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type.
 	StartsAt *string `json:"startsAt,omitempty"`
 
-	// WaiveHours Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time.
+	// WaiveHours Whether to ignore working hours, holidays and the grid too. `staffId` is then required, and can be somebody who does not offer the type. Time off is kept, and nobody gets two appointments at a time.
 	WaiveHours *bool `json:"waiveHours,omitempty"`
 
 	// WaiveNotice Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type.
@@ -7876,7 +7876,7 @@ type FindSlotsParams struct {
 	// AppointmentTypeID The appointment type (`apt_…`).
 	AppointmentTypeID string `form:"appointmentTypeId" json:"appointmentTypeId"`
 
-	// LengthMinutes One of the lengths of the type. Defaults to the shortest.
+	// LengthMinutes One of the lengths of the type. Defaults to the shortest, or to the present length of `movingId`.
 	LengthMinutes *int `form:"lengthMinutes,omitempty" json:"lengthMinutes,omitempty"`
 
 	// StaffID Return only slots of this staff member (`staff_…`). Without it, slots of anyone who offers the type.

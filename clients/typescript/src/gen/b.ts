@@ -6327,7 +6327,7 @@ export interface components {
             discountCode?: string;
             /** @description Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type. */
             waiveNotice?: boolean;
-            /** @description Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time. */
+            /** @description Whether to ignore working hours, holidays and the grid too. `staffId` is then required, and can be somebody who does not offer the type. Time off is kept, and nobody gets two appointments at a time. */
             waiveHours?: boolean;
             payment?: components["schemas"]["PaymentWrite"];
         };
@@ -6353,7 +6353,7 @@ export interface components {
             discountCode?: string;
             /** @description Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type. */
             waiveNotice?: boolean;
-            /** @description Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time. */
+            /** @description Whether to ignore working hours, holidays and the grid too. `staffId` is then required, and can be somebody who does not offer the type. Time off is kept, and nobody gets two appointments at a time. */
             waiveHours?: boolean;
             /** @description The number of minutes until the hold expires. Defaults to 15. */
             minutes?: number;
@@ -16656,7 +16656,7 @@ export interface operations {
             query: {
                 /** @description The appointment type (`apt_…`). */
                 appointmentTypeId: string;
-                /** @description One of the lengths of the type. Defaults to the shortest. */
+                /** @description One of the lengths of the type. Defaults to the shortest, or to the present length of `movingId`. */
                 lengthMinutes?: number;
                 /** @description Return only slots of this staff member (`staff_…`). Without it, slots of anyone who offers the type. */
                 staffId?: string;

@@ -219,7 +219,7 @@ type FindSlotsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// apt_ identifier.
 	AppointmentTypeId string `protobuf:"bytes,1,opt,name=appointment_type_id,json=appointmentTypeId,proto3" json:"appointment_type_id,omitempty"`
-	// One of the type's lengths; 0 means the shortest.
+	// One of the type's lengths; 0 means the shortest, or the present length of moving_id.
 	LengthMinutes int32 `protobuf:"varint,2,opt,name=length_minutes,json=lengthMinutes,proto3" json:"length_minutes,omitempty"`
 	// staff_ identifier; if empty, anyone who offers the type.
 	StaffId string `protobuf:"bytes,3,opt,name=staff_id,json=staffId,proto3" json:"staff_id,omitempty"`
