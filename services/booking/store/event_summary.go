@@ -65,8 +65,8 @@ func summaries(company id.Company, events []id.Event, now time.Time, into map[id
 		var next summaryDate
 		err := rows.Scan(append([]any{&e, &s.Dates, &s.Upcoming, &s.StartsAt, &s.Minutes, &s.EndsAt, &unlimited, &capacity, &s.Taken},
 			next.fields()...)...)
-		if available := capacity - s.Taken; !unlimited {
-			s.Capacity, s.Available = &capacity, &available
+		if !unlimited {
+			s.Capacity = &capacity
 		}
 		s.Next = next.date()
 		into[e] = &s
