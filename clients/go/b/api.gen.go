@@ -3692,6 +3692,9 @@ type EventsPage struct {
 
 // Hold Spots that are reserved for a limited time.
 type Hold struct {
+	// AppointmentID The id of the appointment (`appt_…`) whose slot is held, or null if the spots are of other event dates.
+	AppointmentID *string `json:"appointmentId"`
+
 	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	CreatedAt Timestamp `json:"createdAt"`
 

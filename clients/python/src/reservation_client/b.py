@@ -442,6 +442,7 @@ class Hold(TypedDict):
     lines: list[HoldLine]
     transactionId: str | None
     createdAt: Timestamp
+    appointmentId: str | None
 
 
 class HoldLine(TypedDict):

@@ -4550,6 +4550,8 @@ export interface components {
             transactionId: string | null;
             /** @description When the hold was created. */
             createdAt: components["schemas"]["Timestamp"];
+            /** @description The id of the appointment (`appt_…`) whose slot is held, or null if the spots are of other event dates. */
+            appointmentId: string | null;
         };
         /** @description The spots that a hold reserves on one event date. */
         HoldLine: {
@@ -10848,7 +10850,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "transactionId": null,
-                     *       "createdAt": "2026-03-01T10:00:00Z"
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "appointmentId": null
                      *     }
                      */
                     "application/json": components["schemas"]["Hold"];
@@ -10918,7 +10921,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "transactionId": null,
-                     *       "createdAt": "2026-03-01T10:00:00Z"
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "appointmentId": null
                      *     }
                      */
                     "application/json": components["schemas"]["Hold"];
