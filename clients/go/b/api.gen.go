@@ -9678,6 +9678,8 @@ type ClientInterface interface {
 	// Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
 	// a week. Set `startsFrom` and `startsBefore` to read a span.
 	//
+	// If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
+	//
 	// `total` counts at most 10,000 dates.
 	//
 	// Corresponds with GET /event-dates (the `ListEventDates` operationId).
@@ -13100,6 +13102,8 @@ func (c *Client) UpdateDiscountCode(ctx context.Context, id DiscountCodeID, para
 //
 // Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
 // a week. Set `startsFrom` and `startsBefore` to read a span.
+//
+// If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
 //
 // `total` counts at most 10,000 dates.
 //
@@ -30161,6 +30165,8 @@ type ClientWithResponsesInterface interface {
 	// Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
 	// a week. Set `startsFrom` and `startsBefore` to read a span.
 	//
+	// If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
+	//
 	// `total` counts at most 10,000 dates.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -40138,6 +40144,8 @@ func (c *ClientWithResponses) UpdateDiscountCodeWithResponse(ctx context.Context
 //
 // Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
 // a week. Set `startsFrom` and `startsBefore` to read a span.
+//
+// If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
 //
 // `total` counts at most 10,000 dates.
 //

@@ -2462,6 +2462,8 @@ class Operations(Client):
         Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
         a week. Set `startsFrom` and `startsBefore` to read a span.
 
+        If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
+
         `total` counts at most 10,000 dates.
         """
         return self._call("GET", "/event-dates", (), EventDatesPage, query={"page": page, "perPage": perPage, "cursor": cursor, "updatedSince": updatedSince, "startsFrom": startsFrom, "startsBefore": startsBefore, "eventId": eventId, "type": type, "status": status, "available": available})

@@ -347,6 +347,8 @@ export interface paths {
          *     Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
          *     a week. Set `startsFrom` and `startsBefore` to read a span.
          *
+         *     If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
+         *
          *     `total` counts at most 10,000 dates.
          */
         get: operations["listEventDates"];

@@ -49,7 +49,8 @@ type EventServiceClient interface {
 	// ListEvents returns a page of the company's events.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
 	// ListEventDates returns a page of the dates of all events, or of one, in the order of their
-	// start: for example, everything that takes place in one week.
+	// start: for example, everything that takes place in one week. If an appointment is moved or its hold
+	// ends without a purchase, the list leaves out the date that it had.
 	ListEventDates(ctx context.Context, in *ListEventDatesRequest, opts ...grpc.CallOption) (*ListEventDatesResponse, error)
 	// GetEventDate returns one date with the details of its event.
 	GetEventDate(ctx context.Context, in *GetEventDateRequest, opts ...grpc.CallOption) (*GetEventDateResponse, error)
@@ -218,7 +219,8 @@ type EventServiceServer interface {
 	// ListEvents returns a page of the company's events.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
 	// ListEventDates returns a page of the dates of all events, or of one, in the order of their
-	// start: for example, everything that takes place in one week.
+	// start: for example, everything that takes place in one week. If an appointment is moved or its hold
+	// ends without a purchase, the list leaves out the date that it had.
 	ListEventDates(context.Context, *ListEventDatesRequest) (*ListEventDatesResponse, error)
 	// GetEventDate returns one date with the details of its event.
 	GetEventDate(context.Context, *GetEventDateRequest) (*GetEventDateResponse, error)
