@@ -2510,6 +2510,8 @@ class Operations(Client):
 
         Updates the members that you send and returns the event date. Omitted members do not change. Spots that become
         free go to the waitlist.
+
+        The date of an appointment is refused with `APPOINTMENT_EVENT`. Use `POST /appointments/{id}/move` instead.
         """
         return self._call("PUT", "/event-dates/{}", (event_date_id,), ScheduledDate, if_match=if_match, idempotency_key=idempotency_key, body=body)
 
@@ -2543,6 +2545,8 @@ class Operations(Client):
 
         Cancels the date with all its registrations, regardless of the cancellation policy: the credits return to the
         passes, and `refundDue` of each registration is what was paid. Holds and waitlist entries of the date end.
+
+        Cancelling the date of an appointment cancels the appointment.
 
         If the date is already cancelled, the request fails with `ALREADY_CANCELLED`, unless it has the
         `Idempotency-Key` of the first request.
