@@ -84,6 +84,8 @@ func appointmentAnswers() []proto.Message {
 		ResourceId: "room_" + idOf, Unit: 1, StartsAt: at("2026-03-30T09:00:00Z"), EndsAt: at("2026-03-30T10:00:00Z"), EventDateId: "date_" + idOf, EventId: "evt_" + idOf,
 		Title: "Flow", DateStartsAt: at("2026-03-30T09:00:00Z"), DurationMinutes: 60, SubstitutesForId: "staff_" + idOf,
 	}
+	heldSlot := aHold(bookingv1.HoldStatus_HOLD_STATUS_ACTIVE)
+	heldSlot.AppointmentId = "appt_" + idOf
 	return []proto.Message{
 		&bookingv1.ListStaffResponse{Staff: []*bookingv1.StaffMember{aStaffMember()}, Total: 1, NextPageToken: "next"}, &bookingv1.GetStaffMemberResponse{StaffMember: aStaffMember()},
 		&bookingv1.CreateStaffMemberResponse{StaffMember: aStaffMember()}, &bookingv1.UpdateStaffMemberResponse{StaffMember: aStaffMember()},
@@ -101,7 +103,7 @@ func appointmentAnswers() []proto.Message {
 		&bookingv1.ListAppointmentsResponse{Appointments: []*bookingv1.Appointment{anAppointment(booked), anAppointment(cancelled)}, Total: 2},
 		&bookingv1.GetAppointmentResponse{Appointment: anAppointment(booked)}, &bookingv1.BookAppointmentResponse{Appointment: anAppointment(booked)},
 		&bookingv1.MoveAppointmentResponse{Appointment: anAppointment(booked), Changed: true},
-		&bookingv1.HoldAppointmentResponse{Hold: aHold(bookingv1.HoldStatus_HOLD_STATUS_ACTIVE), Appointment: anAppointment(held)},
+		&bookingv1.HoldAppointmentResponse{Hold: heldSlot, Appointment: anAppointment(held)}, &bookingv1.GetHoldResponse{Hold: heldSlot},
 		&bookingv1.CancelBookingResponse{Registration: aRegistration(), Changed: true},
 		&bookingv1.ListAssignmentsResponse{Assignments: []*bookingv1.Assignment{taken, class}},
 	}
@@ -180,6 +182,7 @@ func TestAppointmentOperations(t *testing.T) {
 		{"POST", path + "/cancel", `{"waivePolicy":true,"reason":"Ill"}`, 200, []string{`"id":"appt_`}, call},
 		{"POST", "/appointment-holds", `{"appointmentTypeId":"apt_x","startsAt":"2026-08-01T00:00:00Z","customerId":"cust_x","minutes":20}`, 201, []string{`{"id":"hold_` + idOf + `","status":"active"`, `"appointmentId":"appt_` + idOf + `"`},
 			`slot:{appointment_type_id:"apt_x" starts_at:{seconds:1785542400}} purchaser_id:"cust_x" minutes:20`},
+		{"GET", "/holds/hold_" + idOf, "", 200, []string{`{"id":"hold_` + idOf + `","status":"active"`, `"appointmentId":"appt_` + idOf + `"}`}, `hold_id:"txn_` + idOf + `"`},
 		{"GET", "/assignments?endsAfter=2026-08-01T00:00:00Z&startsBefore=2026-08-01T01:00:00Z&resourceIds=staff_x,room_x,staff_x", "", 200,
 			[]string{`"unit":0`, `"appointmentId":"appt_` + idOf + `","appointmentStatus":"held","substitutesForId":null`, `"appointmentId":null,"appointmentStatus":null,"substitutesForId":"staff_`, `"truncated":false`},
 			`starts_from:{seconds:1785542400} starts_before:{seconds:1785546000} resource_ids:"room_x" resource_ids:"staff_x"`},
@@ -285,6 +288,11 @@ func TestAppointmentErrors(t *testing.T) {
 		"slots without a type":                  {"GET", "/slots?from=2026-03-30&to=2026-03-30", "", nil, `"field":"appointmentTypeId","rule":"required"`},
 		"slots without a day":                   {"GET", "/slots?appointmentTypeId=apt_x&from=2026-03-30", "", nil, `"field":"to","rule":"required"`},
 		"slots of no length":                    {"GET", "/slots?appointmentTypeId=apt_x&from=2026-03-30&to=2026-03-30&lengthMinutes=0", "", nil, `"field":"lengthMinutes","rule":"min"`},
+		"slots of a day that does not exist":    {"GET", "/slots?appointmentTypeId=apt_x&from=2026-02-30&to=2026-03-01", "", nil, `"code":"INVALID_PARAMETER","details":{"errors":[{"field":"from","message":"from must be a day, for example 2026-03-29","rule":"format"}]`},
+		"slots in an unknown zone":              {"GET", "/slots?appointmentTypeId=apt_x&from=2026-03-30&to=2026-03-30&timezone=" + strings.Repeat("x", 80), "", nil, `"code":"INVALID_PARAMETER","details":{"errors":[{"field":"timezone"`},
+		"slots in an empty zone":                {"GET", "/slots?appointmentTypeId=apt_x&from=2026-03-30&to=2026-03-30&timezone=", "", nil, `"code":"INVALID_PARAMETER","details":{"errors":[{"field":"timezone"`},
+		"slots of too many days":                {"GET", "/slots?appointmentTypeId=apt_x&from=2026-03-30&to=2026-08-30", "", fault.InvalidParameter("to", "range", "must be near"), `"code":"INVALID_PARAMETER","details":{"errors":[{"field":"to","message":"to must be near","rule":"range"}]`},
+		"slots of a length of another type":     {"GET", "/slots?appointmentTypeId=apt_x&from=2026-03-30&to=2026-03-30&lengthMinutes=7", "", fault.InvalidParameter("length_minutes", "enum", "must be 30"), `"code":"INVALID_PARAMETER","details":{"errors":[{"field":"lengthMinutes"`},
 		"an unknown order":                      {"GET", "/appointments?sort=createdAt", "", nil, `"field":"sort","rule":"enum"`},
 		"an unknown status":                     {"GET", "/appointments?status=confirmed", "", nil, `"field":"status","rule":"enum"`},
 		"an appointment without a start":        {"POST", "/appointments", `{"appointmentTypeId":"a","customerId":"b"}`, nil, `"field":"startsAt","rule":"required"`},

@@ -7,8 +7,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/check"
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
@@ -146,6 +148,9 @@ func slotQuery(req *edgebv1.FindSlotsRequest) (*bookingv1.FindSlotsRequest, erro
 	}
 	queryRequired(&q, "from", req.From)
 	queryRequired(&q, "to", req.To)
+	if _, err := zone.Load(out.GetTimezone()); req.Timezone != nil && err != nil {
+		q.Fail(fault.InvalidParameter("timezone", "timezone", check.TimezonePhrase))
+	}
 	if length != nil {
 		out.LengthMinutes = *length
 		if *length < 1 { // the service would treat 0 as absent

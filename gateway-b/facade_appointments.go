@@ -135,7 +135,7 @@ func (f *facade) CreateAppointmentHold(ctx context.Context, req *edgebv1.CreateA
 	if err != nil {
 		return nil, renameFields(err, slotNames(nil, in.PurchasedById, in.LocalStart))
 	}
-	made := resource.AppointmentHold(edge.Tag(ctx, res.GetHold()), res.GetAppointment().GetId(), companyCurrency(ctx))
+	made := resource.AppointmentHold(edge.Tag(ctx, res.GetHold()), companyCurrency(ctx))
 	edge.Created(ctx, base+"/holds/"+made.GetId())
 	return &edgebv1.CreateAppointmentHoldResponse{Hold: made}, nil
 }

@@ -95,12 +95,15 @@ func (f *Fields) OneOf(field, value string, names []string) {
 	}
 }
 
+// TimezonePhrase is what a time zone must be.
+const TimezonePhrase = "must be an IANA time zone, for example Europe/London"
+
 // Timezone checks that a required name is the IANA name of a time zone.
 func (f *Fields) Timezone(field, name string) {
 	if name == "" {
 		f.Add(field, "required", "is required")
 	} else if _, err := zone.Load(name); err != nil {
-		f.Add(field, "timezone", "must be an IANA time zone, for example Europe/London")
+		f.Add(field, "timezone", TimezonePhrase)
 	}
 }
 

@@ -5,8 +5,6 @@ package eventdates
 import (
 	"slices"
 	"time"
-
-	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
 // Summary summarizes the dates of an event.
@@ -19,9 +17,8 @@ type Summary struct {
 	// Taken is the number of spaces booked on upcoming dates, which have not started and
 	// are not cancelled. The only date of an event always counts.
 	Taken int64
-	// Capacity and Available are for the same dates as Taken. They are nil if one of the
-	// dates is unlimited.
-	Capacity, Available *int64
+	// Capacity is for the same dates as Taken. It is nil if one of the dates is unlimited.
+	Capacity *int64
 }
 
 // Date is one date of an event.
@@ -36,20 +33,7 @@ type Date struct {
 // end returns the instant at which the date ends.
 func (d Date) end() time.Time { return d.StartsAt.Add(time.Duration(d.Minutes) * time.Minute) }
 
-// Summarize summarizes the dates of an event at the time now. The dates must be sorted by
-// start.
-func Summarize(dates []*bookingv1.EventDate, now time.Time) Summary {
-	plain := make([]Date, len(dates))
-	for i, d := range dates {
-		plain[i] = Date{
-			StartsAt: d.GetStartsAt().AsTime(), Minutes: d.GetDurationMinutes(), Capacity: d.Capacity, Booked: d.GetBooked(),
-			Cancelled: d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED,
-		}
-	}
-	return Of(plain, now)
-}
-
-// Of is like Summarize, but takes dates that are not proto messages.
+// Of summarizes the dates of an event at the time now. The dates must be sorted by start.
 func Of(dates []Date, now time.Time) Summary {
 	var s Summary
 	s.span(dates)
@@ -72,17 +56,16 @@ func (s *Summary) span(dates []Date) {
 }
 
 func (s *Summary) count(dates []Date) {
-	var capacity, available int64
+	var capacity int64
 	unlimited := false
 	for _, d := range dates {
 		s.Taken += int64(d.Booked)
 		if unlimited = unlimited || d.Capacity == nil; !unlimited {
 			capacity += int64(*d.Capacity)
-			available += int64(*d.Capacity) - int64(d.Booked)
 		}
 	}
 	if !unlimited {
-		s.Capacity, s.Available = &capacity, &available
+		s.Capacity = &capacity
 	}
 }
 

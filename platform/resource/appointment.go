@@ -52,11 +52,11 @@ func appointmentPayment(p paid) *edgebv1.AppointmentPayment {
 }
 
 // AppointmentHold converts the hold of a slot.
-func AppointmentHold(h *bookingv1.Hold, appointment, currency string) *edgebv1.AppointmentHold {
+func AppointmentHold(h *bookingv1.Hold, currency string) *edgebv1.AppointmentHold {
 	s := Hold(h, currency)
 	return &edgebv1.AppointmentHold{
 		Id: s.GetId(), Status: s.GetStatus(), PurchasedById: s.GetPurchasedById(), ExpiresAt: s.GetExpiresAt(), Total: s.GetTotal(), Currency: s.GetCurrency(),
-		DiscountCode: s.GetDiscountCode(), Lines: s.GetLines(), TransactionId: s.GetTransactionId(), CreatedAt: s.GetCreatedAt(), AppointmentId: appointment,
+		DiscountCode: s.GetDiscountCode(), Lines: s.GetLines(), TransactionId: s.GetTransactionId(), CreatedAt: s.GetCreatedAt(), AppointmentId: h.GetAppointmentId(),
 	}
 }
 

@@ -17,6 +17,7 @@ func Hold(h *bookingv1.Hold, currency string) *edgebv1.Hold {
 	out := &edgebv1.Hold{
 		Id: HoldID(h.GetId()), Status: enum.Name(h.GetStatus()), PurchasedById: h.GetPurchaserId(), ExpiresAt: utc(h.GetExpiresAt()),
 		Total: &edgev1.Amount{}, Currency: currency, DiscountCode: nullableText(""), TransactionId: nullableText(""), CreatedAt: utc(h.GetCreatedAt()),
+		AppointmentId: nullableText(h.GetAppointmentId()),
 	}
 	if h.GetStatus() == bookingv1.HoldStatus_HOLD_STATUS_CONFIRMED {
 		out.TransactionId = nullableText(h.GetId())

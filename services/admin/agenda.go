@@ -25,6 +25,7 @@ type agendaItem struct {
 	Color         string
 	Appointment   bool
 	Held, Off     bool
+	OneLine       bool // there is space for one line of text
 	// Move is the path of the form that moves an appointment; "" if it cannot be moved.
 	Move    string
 	Version int64
@@ -235,6 +236,7 @@ type dayAgendaPage struct {
 	Today          bool
 	Previous, Next time.Time
 	Columns        []agendaColumn
+	RowHeight      string // class
 	Marks          []hourMark
 	People         []staffView
 	Form           *form
@@ -278,6 +280,7 @@ func (r *request) dayAgenda() error {
 	for _, s := range shown {
 		page.Columns = append(page.Columns, r.column(a, s, day, part))
 	}
+	page.RowHeight = spread(page.Columns)
 	return r.render("agenda", page)
 }
 
@@ -317,6 +320,7 @@ type weekAgendaPage struct {
 	Form           *form
 	Person         *staffView
 	Columns        []agendaColumn
+	RowHeight      string // class
 	Marks          []hourMark
 	Days           []agendaDay
 	Holidays       []*bookingv1.Holiday
@@ -377,6 +381,7 @@ func (r *request) weekOf(page *weekAgendaPage, a agenda, days []interval) error 
 		c.Name, c.Path = day.from.Format("Mon 2 Jan"), "/appointments?day="+day.from.Format(time.DateOnly)
 		page.Columns = append(page.Columns, c)
 	}
+	page.RowHeight = spread(page.Columns)
 	return nil
 }
 

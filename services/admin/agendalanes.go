@@ -160,6 +160,56 @@ func placeIn(s, column interval) (p placed, ok bool) {
 	return placed{min(first, agendaRows-1), max(1, min(last, agendaRows)-first)}, true
 }
 
+// lineRows is the number of rows of the usual height that a line of text needs, and twoLineRows that of two
+// lines.
+const (
+	lineRows    = 3
+	twoLineRows = 5
+)
+
+// rowHeights are the classes of the heights of rows, by the number of rows that a line of text needs.
+var rowHeights = [lineRows + 1]string{1: "highest-rows", 2: "high-rows"}
+
+// spread chooses the height of the agenda's rows, so that the line of something short does not cover what
+// follows it in its column. It returns the class of the height, places free times below such a line, and
+// limits items without space for two lines to one.
+func spread(columns []agendaColumn) string {
+	rows := lineRows
+	for _, c := range columns {
+		rows = min(rows, c.line())
+	}
+	for _, c := range columns {
+		for i, a := range c.Items {
+			c.Items[i].OneLine = a.Rows*lineRows < twoLineRows*rows
+			for i, f := range c.Free {
+				if distance := f.Row - a.Row; distance >= a.Rows && distance < rows {
+					c.Free[i].placed = placed{a.Row + rows, f.Rows - rows + distance}
+				}
+			}
+		}
+	}
+	return rowHeights[rows]
+}
+
+// line returns the number of rows that are free for the first line of each item: lineRows, or fewer if
+// something follows earlier. A free time that is long enough can begin below the line.
+func (c agendaColumn) line() int {
+	rows := lineRows
+	for _, a := range c.Items {
+		for _, b := range c.Items {
+			if distance := b.Row - a.Row; distance >= a.Rows {
+				rows = min(rows, distance)
+			}
+		}
+		for _, f := range c.Free {
+			if distance := f.Row - a.Row; distance >= a.Rows && distance+f.Rows < 2*lineRows {
+				rows = min(rows, distance)
+			}
+		}
+	}
+	return rows
+}
+
 // hourMark is a full hour of the agenda's axis.
 type hourMark struct {
 	Row  int

@@ -99,6 +99,55 @@ func TestPlacesInAColumn(t *testing.T) {
 	}
 }
 
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	items := func(all ...placed) (some []agendaItem) {
+		for _, p := range all {
+			some = append(some, agendaItem{placed: p})
+		}
+		return some
+	}
+	for _, c := range []struct {
+		behaviour string
+		items     []agendaItem
+		free      []placed
+		height    string
+		oneLine   []bool
+		freeAt    []placed
+	}{
+		{"keeps the usual height for appointments of 15 minutes", items(placed{0, 3}, placed{3, 6}), []placed{{9, 12}}, "", []bool{true, false}, []placed{{9, 12}}},
+		{"keeps it for a short appointment on its own", items(placed{0, 1}, placed{3, 5}), nil, "", []bool{true, false}, nil},
+		{"makes rows higher for 10 minutes", items(placed{0, 2}, placed{2, 4}), nil, "high-rows", []bool{true, false}, nil},
+		{"makes rows highest for 5 minutes", items(placed{6, 6}, placed{12, 1}, placed{13, 2}), nil, "highest-rows", []bool{false, true, false}, nil},
+		{"looks at items in any order", items(placed{13, 12}, placed{12, 1}), nil, "highest-rows", []bool{false, true}, nil},
+		{"leaves out what overlaps", items(placed{0, 24}, placed{1, 6}), nil, "", []bool{false, false}, nil},
+		{"places a long free time below the line", items(placed{0, 1}), []placed{{1, 11}}, "", []bool{true}, []placed{{3, 9}}},
+		{"makes rows higher for a short free time", items(placed{1, 2}), []placed{{3, 3}}, "high-rows", []bool{true}, []placed{{3, 3}}},
+	} {
+		t.Run(c.behaviour, func(t *testing.T) {
+			t.Parallel()
+			column := agendaColumn{Items: c.items}
+			for _, p := range c.free {
+				column.Free = append(column.Free, freePlace{placed: p})
+			}
+			if got := spread([]agendaColumn{{}, column}); got != c.height {
+				t.Errorf("the height is %q", got)
+			}
+			var oneLine []bool
+			for _, x := range column.Items {
+				oneLine = append(oneLine, x.OneLine)
+			}
+			var freeAt []placed
+			for _, x := range column.Free {
+				freeAt = append(freeAt, x.placed)
+			}
+			if diff := cmp.Diff([]any{c.oneLine, c.freeAt}, []any{oneLine, freeAt}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestHoursOfTheAgenda(t *testing.T) {
 	t.Parallel()
 	lordHowe, err := time.LoadLocation("Australia/Lord_Howe")

@@ -21,6 +21,8 @@ type form struct {
 	current int64
 	// Summary says what is wrong with the form as a whole; nil if nothing is.
 	Summary *message
+	// refused is the reason with which a service refused the form; "" if none did.
+	refused string
 }
 
 // newForm returns a form with initial values: field, value, field, value, …
@@ -205,6 +207,7 @@ func (f *form) refuse(err error) bool {
 	if !isRefusal(e) {
 		return false
 	}
+	f.refused = e.Reason
 	for _, field := range e.Fields {
 		name := f.nameOf(field.Field)
 		f.add(name, msg("refusals.form.field", "field", fieldName(name), "problem", withFullStop(field.Message)))

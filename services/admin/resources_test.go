@@ -122,10 +122,10 @@ func TestTimeOff(t *testing.T) {
 	w, s := newSalon(t)
 	const page = "/staff/staff_1/time-off"
 	form := []string{"from", s.day() + "T09:00", "until", s.day() + "T12:00", "reason", "Dentist"}
-	t.Run("explains what is booked at that time, with a link", func(t *testing.T) {
+	t.Run("explains what is booked at that time, with links", func(t *testing.T) {
 		w.get(page).must(t, "Time off of Alex", "Accept with bookings", page+"/off_1/delete")
 		a := w.post(page, form...)
-		a.must(t, `href="/dates/date_9"`, "already has an appointment or a class", `value="Dentist"`)
+		a.must(t, "Something is booked at this time. Move or cancel it first, or accept the time off with bookings.", `value="Dentist"`)
 		a.must(t, "These appointments and classes are at this time:", `href="/appointments/appt_1"`, "Ann Smith")
 		if req := last[*bookingv1.ListAssignmentsRequest](w, "ListAssignments"); !slices.Equal(req.GetResourceIds(), []string{"staff_1"}) {
 			t.Errorf("%v", req)
@@ -133,6 +133,12 @@ func TestTimeOff(t *testing.T) {
 		if a.StatusCode != http.StatusUnprocessableEntity {
 			t.Error(describe(a))
 		}
+	})
+	t.Run("links to one of the bookings if they cannot be listed", func(t *testing.T) {
+		on(w.backend, "ListAssignments", func(*bookingv1.ListAssignmentsRequest) (*bookingv1.ListAssignmentsResponse, error) {
+			return nil, fault.New(fault.Unavailable, fault.ReasonServiceUnavailable, "the service is unavailable")
+		})
+		w.post(page, form...).must(t, `href="/dates/date_9"`, "already has an appointment or a class", `value="Dentist"`)
 	})
 	t.Run("accepts it with the bookings", func(t *testing.T) {
 		a := w.post(page, append(form, "keep", "on")...)

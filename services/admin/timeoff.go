@@ -101,8 +101,10 @@ func (r *request) addTimeOff() error {
 	}
 	res, err := submit(r, f, r.services.staff.CreateTimeOff, req)
 	if err != nil {
-		if f.Summary != nil {
-			page.Conflicts = r.conflicts(page.Of, interval{from, until})
+		if f.refused == "STAFF_BUSY" || f.refused == "ROOM_BUSY" {
+			if page.Conflicts = r.conflicts(page.Of, interval{from, until}); len(page.Conflicts) > 0 {
+				f.Summary = msg("appointments.off.busy")
+			}
 		}
 		return r.again(err, "time-off", page)
 	}

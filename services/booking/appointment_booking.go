@@ -20,8 +20,9 @@ import (
 
 // An appointment is a purchase whose date is made in its commit. Purchases of appointments have a queue of
 // their own, so that those of classes never wait for them. A shared commit first locks the staff members and
-// rooms that its purchases can use, and then decides the purchases in their order: it reads the calendar,
-// chooses who and what is free, and makes the date. The rest is that of every purchase (purchase.go).
+// rooms that its purchases can use, and then decides the purchases in their order: it reads the calendar, unless
+// an earlier purchase needed the same one, chooses who and what is free, and makes the date. The rest is that of
+// every purchase (purchase.go).
 
 // slotPurchase is the slot that a purchase takes.
 type slotPurchase struct {
@@ -93,6 +94,7 @@ func (c *sharedCommit) takeSlots(ctx context.Context, wait bool) error {
 	for _, p := range c.purchases {
 		c.clock = p.company.Newest(c.clock)
 	}
+	c.calendars = sharedCalendars{}
 	for _, p := range c.purchases {
 		p.slot.refused, p.slot.left, p.slot.made, p.Bought = nil, false, nil, nil
 		if c.hasBegun(p) {
@@ -171,7 +173,7 @@ func isLocked(known map[id.UUID]model.KnownResource, r store.Resources) bool {
 // the slot is not free.
 func (c *sharedCommit) makeSlot(ctx context.Context, p *purchase, known map[id.UUID]model.KnownResource) (made *model.AppointmentSlot, refused, err error) {
 	r := p.slot
-	found, refused, err := c.findSlot(ctx, slotQuery{tx: c.tx, company: c.clock, known: known, SlotRequest: &r.SlotRequest})
+	found, refused, err := c.findSlot(ctx, slotQuery{tx: c.tx, company: c.clock, known: known, SlotRequest: &r.SlotRequest, calendars: c.calendars})
 	if err != nil || refused != nil {
 		return nil, refused, err
 	}
@@ -180,6 +182,7 @@ func (c *sharedCommit) makeSlot(ctx context.Context, p *purchase, known map[id.U
 		return nil, refused, nil
 	}
 	made = found.slot(id.EventDate(c.newIDs(c.clock)()), known)
+	c.calendars.take(found, made)
 	store.QueueSlot(c.tx, c.company, &model.NewSlot{AppointmentSlot: *made})
 	p.Order.Lines[0].Date, p.Order.Lines[0].Option = made.Date, price
 	return made, nil, nil
@@ -192,6 +195,8 @@ type slotQuery struct {
 	company tenancy.Company
 	known   map[id.UUID]model.KnownResource // that tx has locked
 	moved   *model.AppointmentSlot          // nil: the appointment is new
+	// calendars are those of a shared commit; nil: the calendar is read.
+	calendars sharedCalendars
 }
 
 // foundSlot is a free slot with who and what it uses.
@@ -206,7 +211,7 @@ type foundSlot struct {
 func (s *Server) findSlot(ctx context.Context, w slotQuery) (found *foundSlot, refused, err error) {
 	found = &foundSlot{minutes: w.Minutes, start: w.StartsAt}
 	if w.Local != "" {
-		timezone, err := s.store.TypeTimezone(ctx, w.tx, w.company.ID, w.Type)
+		timezone, err := s.timezone(ctx, w)
 		if err != nil {
 			return nil, missing(err), unlessMissing(err)
 		}
@@ -222,7 +227,7 @@ func (s *Server) findSlot(ctx context.Context, w slotQuery) (found *foundSlot, r
 			query.Keep = append(query.Keep, slots.Unit{Room: id.Room(room.Resource), Unit: room.Unit})
 		}
 	}
-	calendar, of, err := s.store.Calendar(ctx, w.tx, w.company.ID, w.Type, want)
+	calendar, of, err := s.calendar(ctx, w, want)
 	if err != nil {
 		return nil, missing(err), unlessMissing(err)
 	}

@@ -3,9 +3,14 @@ package booking
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/id"
@@ -140,5 +145,69 @@ func TestRowsOfAppointments(t *testing.T) {
 	of.resources.Staff = []id.StaffMember{who}
 	if got := of.rows(); !slices.Equal(got, []id.UUID{who.UUID()}) {
 		t.Errorf("with a staff member: %v", got)
+	}
+}
+
+// bundle returns 60 random purchases within two weeks, of two types that share Max and the room.
+func (p *parlour) bundle() (purchases []*purchase) {
+	p.t.Helper()
+	credits := int32(1)
+	facial := p.newType(&bookingv1.CreateAppointmentTypeRequest{
+		Title: "Facial", Location: "Harbour", Timezone: "Europe/London", Lengths: []int32{30, 60}, BufferAfterMinutes: 20,
+		SlotMinutes: 15, StaffIds: []string{p.max.GetId()}, Rooms: []*bookingv1.RoomRequirement{{AnyOf: []string{p.studio.GetId()}}},
+		Prices: []*bookingv1.NewAppointmentPrice{{Option: &bookingv1.NewPricingOption{Name: "Any", Price: 1000, Currency: "GBP", Credits: &credits}}},
+	})
+	r := rand.New(rand.NewPCG(5, 5))
+	for range 60 {
+		at := winter("2030-01-10T09:00").AsTime().AddDate(0, 0, r.IntN(8)).Add(time.Duration(r.IntN(28)) * 15 * time.Minute)
+		purchases = append(purchases, p.buying(p.at(at.Format("2006-01-02T15:04"), func(req *bookingv1.BookAppointmentRequest) {
+			req.Slot.LengthMinutes = []int32{30, 60}[r.IntN(2)]
+			req.Slot.StaffId = []string{"", "", p.lea.GetId(), p.max.GetId()}[r.IntN(4)]
+			if r.IntN(4) == 0 {
+				req.Slot.AppointmentTypeId, req.Slot.StaffId = facial.GetId(), ""
+			}
+			if req.Slot.StaffId != "" {
+				req.Slot.WaiveHours = r.IntN(2) == 0
+			}
+		})))
+	}
+	return purchases
+}
+
+// TestSharedCalendars checks that purchases that share a commit, and its calendars, get the same slots as those that
+// are committed one after another.
+func TestSharedCalendars(t *testing.T) { // invariants 32, 36 and 38
+	t.Parallel()
+	var results [2][]string
+	for i, together := range []bool{false, true} {
+		p := newParlour(t)
+		p.reserve("2030-01-10T09:00", by(p.max)) // puts Ann in the copy
+		purchases := p.bundle()
+		commit := func(some ...*purchase) {
+			if left, err := p.server.commitAppointments(t.Context(), p.company, some, true); err != nil || len(left) > 0 {
+				t.Errorf("left %v, %v", left, err)
+			}
+		}
+		if together {
+			commit(purchases...)
+		} else {
+			for _, one := range purchases {
+				commit(one)
+			}
+		}
+		for _, one := range purchases {
+			result := fmt.Sprint(one.slot.Local, " ", one.Refused)
+			if one.Refused == nil {
+				result = fmt.Sprint(one.slot.Local, " ", one.slot.made.Staff.Name, " ", one.slot.made.Rooms[0].Unit)
+			}
+			results[i] = append(results[i], result)
+		}
+		p.finish()
+	}
+	if diff := cmp.Diff(results[0], results[1]); diff != "" {
+		t.Errorf("one after another, together:\n%s", diff)
+	}
+	if refused := strings.Count(strings.Join(results[0], " "), "SLOT_UNAVAILABLE"); refused < 10 || refused > 50 {
+		t.Errorf("%d of 60 are refused: %q", refused, results[0])
 	}
 }

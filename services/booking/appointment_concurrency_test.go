@@ -25,6 +25,9 @@ type rush struct {
 	class     *bookingv1.Event // taught by Lea in the same room
 	granted   atomic.Int64
 	refused   atomic.Int64
+	classes   atomic.Int64 // that were created
+	waited    atomic.Int64
+	passed    atomic.Int64 // paid by pass
 }
 
 func newRush(t *testing.T) *rush {
@@ -33,6 +36,7 @@ func newRush(t *testing.T) *rush {
 	second.world = p.process()
 	second.server.now, second.server.passes = p.server.now, p.server.passes
 	w := &rush{parlour: p, processes: []*parlour{p, &second}}
+	p.passes.give(p.ann, 10_000)
 	p.reserve("2030-01-06T10:00")
 	p.reserve("2030-01-06T12:00", func(r *bookingv1.BookAppointmentRequest) { r.PurchaserId = p.ben.String() })
 	w.class = p.createEvent(p.ctx, &bookingv1.CreateEventRequest{
@@ -69,7 +73,9 @@ func (w *rush) act(i int) {
 	if r.IntN(3) == 0 {
 		req.Slot.StaffId = []string{p.lea.GetId(), p.max.GetId()}[r.IntN(2)]
 	}
-	switch i % 8 {
+	switch i % 11 {
+	case 8, 9, 10:
+		w.actMore(p, i, req)
 	case 0, 1:
 		_, err := p.tryBook(p.ctx, req)
 		w.tolerate("book", err)
@@ -100,6 +106,38 @@ func (w *rush) act(i int) {
 	}
 }
 
+// actMore is a caller who pays by pass, waits for the slot of an appointment, or creates a class, on one
+// of three other days.
+func (w *rush) actMore(p *parlour, i int, req *bookingv1.BookAppointmentRequest) {
+	req.Slot.LocalStart = fmt.Sprintf("2030-01-%02d%s", 8+i%3, req.GetSlot().GetLocalStart()[10:])
+	switch i % 11 {
+	case 8:
+		withPass(req)
+		if _, err := p.tryBook(p.ctx, req); w.tolerate("pay by pass", err) {
+			w.passed.Add(1)
+		}
+	case 9:
+		a, err := p.tryBook(p.ctx, req)
+		if !w.tolerate("book to wait", err) {
+			return
+		}
+		_, err = p.waitlist.JoinWaitlist(p.ctx, &bookingv1.JoinWaitlistRequest{CustomerId: p.ben.String(), EventDateId: a.GetBooking().GetEventDateId(),
+			Mode: bookingv1.WaitlistMode_WAITLIST_MODE_BOOK, Spaces: 1, PricingOptionId: a.GetBooking().GetPricingOptionId()})
+		if w.tolerate("wait", err) {
+			w.waited.Add(1)
+		}
+		_, err = p.bookings.CancelBooking(p.ctx, &bookingv1.CancelBookingRequest{BookingId: a.GetBooking().GetId()})
+		w.tolerate("cancel for the waiting customer", err)
+	default:
+		_, err := p.events.CreateEvent(p.ctx, &bookingv1.CreateEventRequest{
+			Title: "Class", Timezone: "Europe/London", StaffAndRooms: &bookingv1.StaffAndRooms{StaffIds: []string{p.max.GetId()}},
+			Dates: []*bookingv1.NewEventDate{{StartsAt: winter(req.GetSlot().GetLocalStart()[:16]), DurationMinutes: 20}}})
+		if w.tolerate("create a class", err) {
+			w.classes.Add(1)
+		}
+	}
+}
+
 // holdAndEnd holds a slot, and releases or confirms it.
 func (w *rush) holdAndEnd(p *parlour, r *rand.Rand, slot *bookingv1.SlotRequest) {
 	held, err := p.appointments.HoldAppointment(p.ctx, &bookingv1.HoldAppointmentRequest{Slot: slot, PurchaserId: p.ben.String()})
@@ -118,10 +156,13 @@ func (w *rush) holdAndEnd(p *parlour, r *rand.Rand, slot *bookingv1.SlotRequest)
 func TestLastSlotsUnderConcurrency(t *testing.T) { // invariants 32 to 36, 39 and 40
 	w := newRush(t)
 	t.Run("hundreds of callers for the last slots, with moves, holds, time off and classes in two processes, never overlap", func(t *testing.T) {
-		together(240, w.act)
+		together(330, w.act)
 		w.finish()
 		if w.granted.Load() < 20 || w.refused.Load() < 20 {
 			t.Errorf("%d granted, %d refused: not enough contention", w.granted.Load(), w.refused.Load())
+		}
+		if w.passed.Load() == 0 || w.waited.Load() == 0 || w.classes.Load() == 0 {
+			t.Errorf("%d paid by pass, %d waited, %d classes", w.passed.Load(), w.waited.Load(), w.classes.Load())
 		}
 	})
 	t.Run("no slot is confirmed twice, and each confirmation and cancellation is published once", func(t *testing.T) {
@@ -135,7 +176,7 @@ func TestLastSlotsUnderConcurrency(t *testing.T) { // invariants 32 to 36, 39 an
 		if w.published(subjectAppointmentBooked) != appointments || w.published(subjectAppointmentCancelled) != cancelled {
 			t.Errorf("%d appointments, %d cancelled, but %d and %d events", appointments, cancelled, w.published(subjectAppointmentBooked), w.published(subjectAppointmentCancelled))
 		}
-		if n := w.published(subjectEventCreated); n != 2 { // the class and the type
+		if n := w.published(subjectEventCreated); n != 2+w.classes.Load() { // the first class and the type
 			t.Errorf("%d event_created", n)
 		}
 	})

@@ -114,6 +114,15 @@ func TestEventsOfAppointments(t *testing.T) {
 				t.Errorf("%s: %v", behaviour, f.Meta)
 			}
 		}
+		before := w.getEvent(which)
+		same, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: which, Title: new(before.GetTitle())})
+		if err != nil || same.GetEvent().GetVersion() != before.GetVersion() {
+			t.Errorf("a change to the same title: %v, %v", same, err)
+		}
+		sameDate, err := w.events.UpdateEventDate(w.ctx, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: date.String()}})
+		if err != nil || sameDate.GetDate().GetId() != date.String() {
+			t.Errorf("no change of a date: %v, %v", sameDate, err)
+		}
 		res, err := w.events.CancelEventDate(w.ctx, &bookingv1.CancelEventDateRequest{Id: date.String()})
 		if err != nil || !res.GetChanged() || whoAndWhere(res.GetDate()) != "Ann" {
 			t.Errorf("got %v, %v", res, err)

@@ -98,7 +98,12 @@ func TestImportAppointments(t *testing.T) {
 		pass.Payment = &bookingv1.ImportedAppointment_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: 2, CustomerPassId: id.New[id.CustomerPass]().String()}}
 		refundedLine := s.line("a2", 1)
 		refundedLine.IsCancelled, refundedLine.IsRefunded = true, true
-		ids := s.mustImport(pass, refundedLine, s.line("a3", 2))
+		usual := s.line("a4", 5)
+		usual.Payment = &bookingv1.ImportedAppointment_Card{Card: &bookingv1.CardPayment{Gross: 4000}}
+		ids := s.mustImport(pass, refundedLine, s.line("a3", 2), usual)
+		if got := s.get(ids[3]).GetBooking().GetCard(); got.GetGross() != 4000 || got.GetCurrency() != "GBP" {
+			t.Errorf("got %v", got)
+		}
 		if got := s.get(ids[0]).GetBooking().GetPass(); got.GetCreditsUsed() != 2 || got.GetCustomerPassId() == "" {
 			t.Errorf("got %v", got)
 		}

@@ -80,6 +80,71 @@ func TestHeldAppointments(t *testing.T) { // invariants 16, 34, 40
 	p.finish()
 }
 
+func TestHoldsNameAppointments(t *testing.T) { // invariant 16
+	t.Parallel()
+	p := newParlour(t)
+	const (
+		active, confirmed = bookingv1.HoldStatus_HOLD_STATUS_ACTIVE, bookingv1.HoldStatus_HOLD_STATUS_CONFIRMED
+		expired, released = bookingv1.HoldStatus_HOLD_STATUS_EXPIRED, bookingv1.HoldStatus_HOLD_STATUS_RELEASED
+	)
+	// kept holds a slot, and checks that the hold is read as it was made.
+	kept := func(t *testing.T, local string) *bookingv1.Hold {
+		t.Helper()
+		held := p.keep(local, by(p.lea))
+		h := held.GetHold()
+		if h.GetAppointmentId() != held.GetAppointment().GetId() {
+			t.Errorf("the hold is of %q, want %s", h.GetAppointmentId(), held.GetAppointment().GetId())
+		}
+		p.wantHold(h, active, 1)
+		return h
+	}
+	t.Run("a hold that is paid", func(t *testing.T) {
+		h := kept(t, "2030-01-07T10:00")
+		if _, err := p.bookings.ConfirmHold(p.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId()}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.readHold(h.GetId()); err != nil || got.GetStatus() != confirmed || got.GetAppointmentId() != h.GetAppointmentId() {
+			t.Errorf("got %v, %v", got, err)
+		}
+	})
+	t.Run("a hold that is released", func(t *testing.T) {
+		h := kept(t, "2030-01-08T10:00")
+		if got := p.releaseHold(h).GetHold().GetAppointmentId(); got != h.GetAppointmentId() {
+			t.Errorf("got %q", got)
+		}
+		p.wantHold(h, released, 2)
+	})
+	t.Run("a hold that expires, and its event", func(t *testing.T) {
+		h := kept(t, "2030-01-09T10:00")
+		p.later(16 * time.Minute)
+		p.wantHold(h, expired, 2)
+		events := payloads[bookingv1.HoldExpired](p.world, subjectHoldExpired)
+		if len(events) != 1 || events[0].GetHold().GetAppointmentId() != h.GetAppointmentId() || events[0].GetPrevious().GetAppointmentId() != h.GetAppointmentId() {
+			t.Errorf("got %v", events)
+		}
+	})
+	t.Run("the offer of a slot to a waiting customer has an appointment of its own", func(t *testing.T) {
+		a := p.reserve("2030-01-10T10:00", by(p.lea))
+		p.waitFor(a, bookingv1.WaitlistMode_WAITLIST_MODE_OFFER)
+		p.cancelBooking(a)
+		offer := one[id.Transaction](p.world, `select transaction_id from waitlist_entries where state = 'offered'`)
+		booking := one[id.Booking](p.world, `select id from bookings where transaction_id = $1`, offer)
+		h, err := p.readHold(offer.String())
+		if err != nil || h.GetStatus() != active || h.GetAppointmentId() != id.Appointment(booking).String() || h.GetAppointmentId() == a.GetId() {
+			t.Errorf("got %v, %v", h, err)
+		}
+	})
+	t.Run("a hold of a class has none", func(t *testing.T) {
+		e := p.createEvent(p.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Timezone: "Europe/London",
+			Dates:          []*bookingv1.NewEventDate{{LocalStart: "2030-01-11T10:00:00", DurationMinutes: 60}},
+			PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1200}}})
+		if h := p.hold(p.ann, e, 1, ""); h.GetAppointmentId() != "" {
+			t.Errorf("got %v", h)
+		}
+	})
+	p.finish()
+}
+
 func TestAppointmentsByPass(t *testing.T) { // invariants 15, 34
 	t.Parallel()
 	p := newParlour(t)

@@ -106,3 +106,47 @@ func (w *world) mustList(b *testing.B, customer id.Customer) *bookingv1.ListTran
 	}
 	return resp
 }
+
+// BenchmarkSharedAppointments commits 64 purchases of appointments together, each with any of ten people who have 16
+// other dates a day.
+func BenchmarkSharedAppointments(b *testing.B) {
+	plain, owner := newPlanWorld(b)
+	p := parlourOn(plain)
+	p.reserve("2030-01-02T10:00") // puts Ann in the copy
+	ids := []string{p.lea.GetId(), p.max.GetId()}
+	for n := range 8 {
+		ids = append(ids, p.worker(fmt.Sprint(n)).GetId())
+	}
+	p.exec(`update rooms set capacity = 10`)
+	p.exec(`insert into appointment_type_staff (company_id, appointment_type_id, staff_id)
+		select company_id, $1, id from staff on conflict do nothing`, idOf[id.AppointmentType](b, p.massage.GetId()))
+	for _, who := range ids { // at night
+		p.exec(`insert into assignments (company_id, event_date_id, resource_id, kind, unit, position, taken_from, taken_until)
+			select $1, gen_random_uuid(), $2, 'staff', 0, 0, at, at + interval '30 minutes'
+			from (select '2030-01-01 18:00Z'::timestamptz + n / 16 * interval '1 day' + n % 16 * interval '30 minutes' as at
+				from generate_series(0, 16 * 120 - 1) n) n`, p.company, idOf[id.StaffMember](b, who))
+	}
+	if _, err := owner.Exec(b.Context(), `vacuum analyze`); err != nil {
+		b.Fatal(err)
+	}
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		var purchases []*purchase
+		for range 64 { // 40 a day, each of 75 minutes with its buffers
+			day, hour := n/40, 9+n%4*3/2
+			purchases = append(purchases, p.buying(p.at(time.Date(2030, 1, 7+day, hour, n%4%2*30, 0, 0, time.UTC).Format("2006-01-02T15:04"))))
+			n++
+		}
+		b.StartTimer()
+		left, err := p.server.commitAppointments(b.Context(), p.company, purchases, false)
+		if err != nil || len(left) > 0 {
+			b.Fatal(left, err)
+		}
+		for _, bought := range purchases {
+			if bought.Refused != nil {
+				b.Fatal(bought.Refused)
+			}
+		}
+	}
+}

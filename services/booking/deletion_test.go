@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -331,7 +332,7 @@ func (w *world) fenced() <-chan struct{} {
 	waits := make(chan struct{})
 	go func() {
 		for w.t.Context().Err() == nil {
-			n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), waitingSQL, store.FenceSQL)
+			n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), waitingSQL, customers.AwaitSQL)
 			if err == nil && n > 0 {
 				close(waits)
 				return

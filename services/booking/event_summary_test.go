@@ -13,10 +13,22 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
+// summaryOf summarizes the dates of an event, which are sorted by start.
+func summaryOf(dates []*bookingv1.EventDate, now time.Time) eventdates.Summary {
+	all := make([]eventdates.Date, len(dates))
+	for i, d := range dates {
+		all[i] = eventdates.Date{
+			StartsAt: d.GetStartsAt().AsTime(), Minutes: d.GetDurationMinutes(), Capacity: d.Capacity, Booked: d.GetBooked(),
+			Cancelled: d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED,
+		}
+	}
+	return eventdates.Of(all, now)
+}
+
 // wantSummary compares the summary of an event with the one computed from all its dates.
 func wantSummary(t *testing.T, all []*bookingv1.EventDate, got *bookingv1.DatesSummary, now time.Time) {
 	t.Helper()
-	s := eventdates.Summarize(all, now)
+	s := summaryOf(all, now)
 	want := &bookingv1.DatesSummary{
 		Dates: int32(len(all)), StartsAt: timestamppb.New(s.StartsAt), DurationMinutes: s.Minutes, EndsAt: timestamppb.New(s.EndsAt),
 		Capacity: s.Capacity, Booked: s.Taken,

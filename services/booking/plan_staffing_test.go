@@ -28,7 +28,9 @@ func TestSlowStaffingPlans(t *testing.T) {
 		staff = append(staff, w.teacher(fmt.Sprint(i)))
 	}
 	date := idOf[id.EventDate](t, w.class(with(staff[0]), -10*time.Hour).GetDates()[0].GetId())
-	w.exec(fillAssignmentsSQL, w.company, event, noon(), staff, 160*365)
+	for day := range 365 / 5 {
+		w.exec(fillAssignmentsSQL, w.company, event, noon().AddDate(0, 0, 5*day), staff, 160*5)
+	}
 	if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
 		t.Fatal(err)
 	}
@@ -71,4 +73,63 @@ func TestSlowStaffingPlans(t *testing.T) {
 			t.Errorf("took %s", took)
 		}
 	})
+}
+
+// fillBusySQL adds n assignments of half an hour, one each hour from $4 on, to a unit of a resource.
+const fillBusySQL = `insert into assignments (company_id, event_date_id, resource_id, kind, unit, position, taken_from, taken_until)
+	select $1, gen_random_uuid(), $2, case when $3 = 0 then 'staff' else 'room' end, $3::integer, 0, at, at + interval '30 minutes'
+	from (select $4::timestamptz + n * interval '1 hour' as at from generate_series(0, $5::integer - 1) n) n`
+
+// TestSlowConflictPlans checks that a decision about some time of a resource with 10,000 assignments to come reads
+// only those near this time.
+func TestSlowConflictPlans(t *testing.T) {
+	w, owner := newPlanWorld(t)
+	ann, hall := w.teacher("Ann").UUID(), w.studio("Hall", 3).UUID()
+	w.exec(fillBusySQL, w.company, ann, 0, noon(), 10_000)
+	w.exec(fillBusySQL, w.company, hall, 1, noon(), 10_000)
+	w.exec(fillBusySQL, w.company, hall, 2, noon(), 10_000)
+	// A class of 30 days.
+	w.exec(`delete from assignments where resource_id = $1 and taken_from between $2 and $2 + interval '30 days'`, ann, noon().AddDate(0, 0, 50))
+	long := id.New[id.EventDate]()
+	w.exec(`insert into assignments (company_id, event_date_id, resource_id, kind, unit, position, taken_from, taken_until)
+		values ($1, $2, $3, 'staff', 0, 0, $4::timestamptz, $4::timestamptz + interval '30 days')`, w.company, long, ann, noon().AddDate(0, 0, 50))
+	if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
+		t.Fatal(err)
+	}
+	at := noon().AddDate(0, 0, 20)
+	none, times := []id.EventDate{long}, func(at time.Time) []time.Time { return []time.Time{at, at} }
+	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+		for _, s := range []struct {
+			name, sql string
+			args      []any
+			index     string
+			most      float64 // rows
+		}{
+			{"whose time is taken", store.OccupiedSQL,
+				[]any{w.company, []id.UUID{ann, hall}, times(at), times(at.Add(time.Hour)), none}, "assignments_by_unit", 8},
+			{"who is in a long class", store.OccupiedSQL,
+				[]any{w.company, []id.UUID{ann, ann}, times(at.AddDate(0, 0, 32)), times(at.AddDate(0, 0, 33)), []id.EventDate{}}, "assignments_by_time", 10},
+			{"a day off", store.TimeOffConflictsSQL, []any{w.company, ann, at, at.AddDate(0, 0, 1)}, "assignments_by_time", 25},
+			{"a day off in a long class", store.TimeOffConflictsSQL,
+				[]any{w.company, ann, at.AddDate(0, 0, 32), at.AddDate(0, 0, 33)}, "assignments_by_time", 10},
+			{"a unit that is never taken", store.UnitConflictsSQL, []any{w.company, hall, at, int32(3), int32(100)}, "assignments_by_unit", 98},
+		} {
+			t.Run(fmt.Sprintf("%s is read within a few days, with a %s", s.name, mode), func(t *testing.T) {
+				p := explain(t, w.db, w.company, mode, s.sql, s.args...)
+				index := false
+				p.walk(func(n plan) {
+					index = index || n.Index == s.index
+					if rows := (n.Rows + n.Removed) * n.Loops; rows > s.most {
+						t.Errorf("%s on %s %s goes through %.0f rows", n.Type, n.Table, n.Index, rows)
+					}
+				})
+				if blocks := p.Hit + p.Read; blocks > 350 || !index {
+					t.Errorf("touches %.0f blocks, uses %s: %t", blocks, s.index, index)
+				}
+				if t.Failed() {
+					t.Log(p)
+				}
+			})
+		}
+	}
 }

@@ -137,6 +137,8 @@ type sharedCommit struct {
 	payable store.Payable
 	begun   map[string]store.Begun
 
+	calendars sharedCalendars // of slots
+
 	clock  tenancy.Company // the newest facts
 	now    time.Time       // by the company's clock
 	sale   store.Sale

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reservation.dev/platform/check"
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -15,12 +16,12 @@ import (
 // A deletion is confirmed in several commits. Purchases lock the rows of their customers for key
 // share. An update of the copy does not wait for that lock and does not block it:
 //
-//	store the deletion ──▶ fence: lock the row ──▶ end waitlist entries, offers and holds
+//	store the deletion ──▶ wait: lock the row  ──▶ end waitlist entries, offers and holds
 //	from here on every     exclusively, until       one that was being added is found;
 //	purchase is refused    every purchase that      the freed spaces go to the waitlists
 //	                       saw the customer ends
 //
-// New purchases are refused after the first commit, so the fence never starves. Its commit holds
+// New purchases are refused after the first commit, so this wait never starves. Its commit holds
 // one lock and waits for no other, so there are no deadlocks. A purchase by pass that is pending then
 // is refused its confirmation, and undone.
 
@@ -42,9 +43,9 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 	case len(deleted) == 0:
 		return nil, fault.Missing("customer")
 	case deleted[0].DeletedAt.IsZero():
-		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a deleted customer")
+		return nil, customers.NotDeleted()
 	}
-	if err := s.store.FenceCustomer(ctx, company.ID, customer); err != nil {
+	if err := customers.AwaitCommits(ctx, s.store.Store, company.ID, customer); err != nil {
 		return nil, err
 	}
 	leaver := &leaver{store: s.store, outbox: s.outbox, now: s.now, newID: s.newID}

@@ -35,7 +35,7 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 		if change.TouchesDates() {
 			lock = s.store.LockEventAndDates
 		}
-		e, err := editable(lock(ctx, tx, company.ID, which))
+		e, err := lock(ctx, tx, company.ID, which)
 		if err != nil {
 			return err
 		}
@@ -45,6 +45,9 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 			return err
 		}
 		if p.Changes() {
+			if err := before.Editable(); err != nil {
+				return err
+			}
 			if err := s.saveEvent(ctx, tx, company, p, before, now); err != nil {
 				return err
 			}

@@ -109,9 +109,6 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 	resp := &bookingv1.UpdateEventDateResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		e, waiting, err := s.lockDate(ctx, tx, company.ID, change.ID, req.ExpectedVersion)
-		if err == nil {
-			err = e.Editable()
-		}
 		if err != nil {
 			return err
 		}
@@ -119,6 +116,11 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 		done, err := change.ApplyToOnlyDate(e)
 		if err != nil {
 			return err
+		}
+		if done.Changed || change.StaffAndRooms != nil {
+			if err := before.Editable(); err != nil {
+				return err
+			}
 		}
 		staffing := change.Staff(before, e)
 		if err := s.place(ctx, tx, company.ID, staffing); err != nil {

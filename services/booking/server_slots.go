@@ -73,25 +73,15 @@ type slotSearch struct {
 }
 
 // newSlotSearch reads and checks a request.
-func newSlotSearch(req *bookingv1.FindSlotsRequest) (*slotSearch, error) {
+func newSlotSearch(req *bookingv1.FindSlotsRequest) (_ *slotSearch, err error) {
 	search := &slotSearch{}
-	f := &check.Fields{}
-	search.from, search.to = slotDate(f, "from", req.GetFrom()), slotDate(f, "to", req.GetTo())
-	if n := search.to - search.from + 1; f.Len() == 0 && (n < 1 || n > maxSlotDays) {
-		f.Add("to", "range", fmt.Sprintf("must be the same day as from or at most %d days after it", maxSlotDays-1))
-	}
-	if req.GetTimezone() != "" {
-		f.Timezone("timezone", req.GetTimezone())
-	}
-	if err := f.Err(); err != nil {
+	if search.from, search.to, err = daySpan(req.GetFrom(), req.GetTo(), maxSlotDays); err != nil {
 		return nil, err
 	}
 	if req.GetTimezone() != "" {
-		loc, err := zone.Load(req.GetTimezone())
-		if err != nil {
-			return nil, err
+		if search.loc, err = zone.Load(req.GetTimezone()); err != nil {
+			return nil, fault.InvalidParameter("timezone", "timezone", check.TimezonePhrase)
 		}
-		search.loc = loc
 	}
 	// The days begin at other times in other zones.
 	const farthest = 24 * time.Hour
@@ -119,24 +109,41 @@ func (search *slotSearch) readIDs(req *bookingv1.FindSlotsRequest) (err error) {
 	return nil
 }
 
-// slotDate reads a required calendar day.
-func slotDate(f *check.Fields, field, text string) slots.Date {
+// daySpan reads the parameters from and to, the first and the last of at most most calendar days.
+func daySpan(first, last string, most slots.Date) (from, to slots.Date, err error) {
+	if from, err = requiredDay("from", first); err != nil {
+		return 0, 0, err
+	}
+	if to, err = requiredDay("to", last); err != nil {
+		return 0, 0, err
+	}
+	if n := to - from + 1; n < 1 || n > most {
+		return 0, 0, fault.InvalidParameter("to", "range", fmt.Sprintf("must be the same day as from or at most %d days after it", most-1))
+	}
+	return from, to, nil
+}
+
+// requiredDay reads a calendar day that must be given.
+func requiredDay(parameter, text string) (slots.Date, error) {
 	if text == "" {
-		f.Add(field, "required", "is required")
-		return 0
+		return 0, fault.InvalidParameter(parameter, "required", "is required")
 	}
 	date, err := slots.ParseDate(text)
 	if err != nil {
-		f.Add(field, "format", "must be a calendar day such as 2026-03-29")
-		return 0
+		return 0, fault.InvalidParameter(parameter, "format", "must be a calendar day such as 2026-03-29")
 	}
-	f.Instant(field, date.Start(time.UTC))
-	return date
+	if !check.Storable(date.Start(time.UTC)) {
+		return 0, fault.InvalidParameter(parameter, "range", "must be a day from 0001-01-02 to 9999-12-30")
+	}
+	return date, nil
 }
 
 // slotLength returns the length in minutes that is searched: one of the type's, or the present length of
-// an appointment that is moved. 0 means the shortest.
+// an appointment that is moved. 0 means the present length, or without one the shortest.
 func slotLength(wanted int32, lengths []int32, moved int32) (int32, error) {
+	if wanted == 0 && moved > 0 {
+		return moved, nil
+	}
 	if wanted == 0 && len(lengths) > 0 {
 		return lengths[0], nil
 	}
@@ -147,5 +154,5 @@ func slotLength(wanted int32, lengths []int32, moved int32) (int32, error) {
 	for i, n := range lengths {
 		names[i] = strconv.Itoa(int(n))
 	}
-	return 0, fault.InvalidFields(fault.Field{Field: "length_minutes", Rule: "enum", Message: fault.OneOf(names)})
+	return 0, fault.InvalidParameter("length_minutes", "enum", fault.OneOf(names))
 }

@@ -2,9 +2,9 @@ package booking
 
 import (
 	"context"
-	"fmt"
 
 	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/page"
@@ -155,13 +155,11 @@ func (s *Server) ListWorkingHours(ctx context.Context, req *bookingv1.ListWorkin
 
 // readHoursQuery checks a request for the working hours of several people, and returns the people.
 func readHoursQuery(req *bookingv1.ListWorkingHoursRequest) ([]id.StaffMember, error) {
-	f := &check.Fields{}
 	if len(req.GetStaffIds()) == 0 {
-		f.Add("staff_ids", "required", "is required")
+		return nil, fault.InvalidParameter("staff_ids", "required", "is required")
 	}
-	from, to := slotDate(f, "from", req.GetFrom()), slotDate(f, "to", req.GetTo())
-	if n := to - from + 1; f.Len() == 0 && (n < 1 || n > maxHoursDays) {
-		f.Add("to", "range", fmt.Sprintf("must be the same day as from or at most %d days after it", maxHoursDays-1))
+	if _, _, err := daySpan(req.GetFrom(), req.GetTo(), maxHoursDays); err != nil {
+		return nil, err
 	}
 	var who []id.StaffMember
 	for _, text := range req.GetStaffIds() {
@@ -169,7 +167,7 @@ func readHoursQuery(req *bookingv1.ListWorkingHoursRequest) ([]id.StaffMember, e
 			who = append(who, member)
 		}
 	}
-	return who, f.Err()
+	return who, nil
 }
 
 // SetWorkingHours implements StaffService.

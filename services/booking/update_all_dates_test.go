@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"reservation.dev/platform/eventdates"
 	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
@@ -17,7 +16,7 @@ import (
 // shownBack returns the update that a caller sends back after reading an event: its dates, and the
 // values that Interface B shows for all dates together.
 func shownBack(e *bookingv1.Event, now time.Time) *bookingv1.UpdateEventRequest {
-	s := eventdates.Summarize(e.GetDates(), now)
+	s := summaryOf(e.GetDates(), now)
 	req := &bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{
 		StartsAt: timestamppb.New(s.StartsAt), EndsAt: timestamppb.New(s.EndsAt), DurationMinutes: &s.Minutes, Unlimited: s.Capacity == nil,
 	}}

@@ -185,9 +185,10 @@ func TestListWorkingHours(t *testing.T) {
 		}
 	})
 	for want, req := range map[string]*bookingv1.ListWorkingHoursRequest{
-		"staff_ids required, from required, to required": {},
-		"from format, to format":                         {StaffIds: everybody, From: "2030-02-30", To: "today"},
-		"to range":                                       {StaffIds: everybody, From: "2030-01-01", To: "2030-03-04"},
+		"staff_ids required": {},
+		"from format":        {StaffIds: everybody, From: "2030-02-30", To: "today"},
+		"to required":        {StaffIds: everybody, From: "2030-01-01"},
+		"to range":           {StaffIds: everybody, From: "2030-01-01", To: "2030-03-04"},
 	} {
 		t.Run("reports "+want, func(t *testing.T) {
 			_, err := list(req)

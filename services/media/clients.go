@@ -8,12 +8,12 @@ import (
 
 	"google.golang.org/grpc"
 
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
-	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
@@ -23,7 +23,7 @@ import (
 // errors are faults.
 type Clients struct {
 	source        *token.Source
-	customers     customerv1.CustomerServiceClient
+	customers     *customers.Client
 	passes        passv1.PassServiceClient
 	plans         subscriptionv1.PlanServiceClient
 	subscriptions subscriptionv1.SubscriptionServiceClient
@@ -37,30 +37,10 @@ type Conns struct{ Customer, Pass, Subscription, Booking grpc.ClientConnInterfac
 // NewClients returns clients of the services at conns that use the tokens of source.
 func NewClients(conns Conns, source *token.Source) *Clients {
 	return &Clients{
-		source: source, customers: customerv1.NewCustomerServiceClient(conns.Customer), passes: passv1.NewPassServiceClient(conns.Pass),
+		source: source, customers: customers.NewClient(conns.Customer, source), passes: passv1.NewPassServiceClient(conns.Pass),
 		plans: subscriptionv1.NewPlanServiceClient(conns.Subscription), subscriptions: subscriptionv1.NewSubscriptionServiceClient(conns.Subscription),
 		events: bookingv1.NewEventServiceClient(conns.Booking), bookings: bookingv1.NewBookingServiceClient(conns.Booking),
 	}
-}
-
-// requireCustomer returns fault.NotFound unless the customer exists and is not deleted.
-func (c *Clients) requireCustomer(ctx context.Context, company id.Company, customer id.Customer) error {
-	_, err := c.customers.GetCustomer(rpc.As(ctx, c.source, company), &customerv1.GetCustomerRequest{Id: customer.String()})
-	return required("customer", "customer", err)
-}
-
-// deleted reports whether a customer is deleted. It returns fault.NotFound if the customer never existed.
-func (c *Clients) deleted(ctx context.Context, company id.Company, customer id.Customer) (bool, error) {
-	res, err := c.customers.BatchGetCustomers(rpc.As(ctx, c.source, company), &customerv1.BatchGetCustomersRequest{
-		Ids: []string{customer.String()}, IncludeDeleted: true,
-	})
-	if err != nil {
-		return false, rpc.OwnError("customer", err)
-	}
-	if len(res.GetCustomers()) == 0 {
-		return false, fault.Missing("customer")
-	}
-	return res.GetCustomers()[0].GetDeletedAt() != nil, nil
 }
 
 // requirePassType returns fault.NotFound unless the pass type exists.

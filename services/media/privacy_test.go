@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -153,7 +154,7 @@ func TestDeletionWaits(t *testing.T) { // invariant 10
 	w.waitsFor(lockProgressSQL)
 	w.others.set(func() { w.others.customers[customer] = true })
 	go func() { ended <- w.confirm(customer) }()
-	w.waitsFor(fenceSQL)
+	w.waitsFor(customers.AwaitSQL)
 	select {
 	case err := <-ended:
 		t.Fatalf("confirmed before the commit: %v", err)

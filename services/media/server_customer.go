@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/check"
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
@@ -62,7 +63,7 @@ func (s *Server) customerAndItem(ctx context.Context, company tenant, customerTe
 	if p.absent {
 		return customer, p, fault.Missing("customer")
 	}
-	return customer, p, s.clients.requireCustomer(ctx, company.ID, customer)
+	return customer, p, s.clients.customers.Require(ctx, company.ID, customer)
 }
 
 // GetCustomerMedia implements MediaService.
@@ -102,7 +103,7 @@ func (s *Server) ListCustomerMedia(ctx context.Context, req *mediav1.ListCustome
 	if err != nil {
 		return nil, err
 	}
-	if err := s.clients.requireCustomer(ctx, company.ID, customer); err != nil {
+	if err := s.clients.customers.Require(ctx, company.ID, customer); err != nil {
 		return nil, err
 	}
 	held, err := s.held(ctx, company, customer)
@@ -245,7 +246,7 @@ func (s *Server) RecordProgress(ctx context.Context, req *mediav1.RecordProgress
 	}
 	resp := &mediav1.RecordProgressResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		if err := s.store.requirePresent(ctx, tx, company.ID, customer); err != nil {
+		if err := customers.RequirePresent(ctx, tx, company.ID, customer); err != nil {
 			return err
 		}
 		now := s.clock(company)
@@ -267,9 +268,8 @@ func (s *Server) RecordProgress(ctx context.Context, req *mediav1.RecordProgress
 // ConfirmCustomerDeletion implements CustomerDeletionService. It reads only the customer's identifier from
 // the request, so that a caller cannot use it to delete a customer.
 //
-// The deletion is committed first. From then on, every request for the customer is refused, and so are the
-// customer's links. The fence then waits for the commits that have read the customer as present.
-// Progress and entitlements stay until the customer is erased. // invariant 10
+// From then on, every request for the customer is refused, and so are the customer's links. Progress and
+// entitlements stay until the customer is erased. // invariant 10
 func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.ConfirmCustomerDeletionRequest) (*customerv1.ConfirmCustomerDeletionResponse, error) {
 	company, err := s.tenant(ctx)
 	if err != nil {
@@ -279,17 +279,7 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 	if err != nil {
 		return nil, err
 	}
-	deleted, err := s.clients.deleted(ctx, company.ID, customer)
-	if err != nil {
-		return nil, err
-	}
-	if !deleted {
-		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a deleted customer")
-	}
-	if err := s.store.deleteCustomer(ctx, company.ID, customer, s.clock(company)); err != nil {
-		return nil, err
-	}
-	if err := s.store.awaitCommits(ctx, company.ID, customer); err != nil {
+	if err := customers.ConfirmDeletion(ctx, s.store.Store, s.clients.customers, company.ID, customer, s.clock(company)); err != nil {
 		return nil, err
 	}
 	return &customerv1.ConfirmCustomerDeletionResponse{}, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reservation.dev/platform/check"
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
@@ -29,7 +30,7 @@ func (s *Server) CreateEntitlement(ctx context.Context, req *mediav1.CreateEntit
 	resp := &mediav1.CreateEntitlementResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		if !e.Customer.IsZero() {
-			if err := s.store.requirePresent(ctx, tx, company.ID, e.Customer); err != nil {
+			if err := customers.RequirePresent(ctx, tx, company.ID, e.Customer); err != nil {
 				return err
 			}
 		}
@@ -54,7 +55,7 @@ func (s *Server) requireHolders(ctx context.Context, company id.Company, e Entit
 	case !e.Event.IsZero():
 		return s.clients.requireEvent(ctx, company, e.Event)
 	}
-	return s.clients.requireCustomer(ctx, company, e.Customer)
+	return s.clients.customers.Require(ctx, company, e.Customer)
 }
 
 // GetEntitlement implements MediaService.

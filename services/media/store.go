@@ -77,7 +77,7 @@ const (
 		values ($1, greatest($2::bigint, 0), greatest($3::bigint, 0), greatest($4::bigint, 0))
 		on conflict (company_id) do update set items = t.items + $2, collections = t.collections + $3, entitlements = t.entitlements + $4`
 
-	totalsSQL = `select items, collections, entitlements from media_totals where company_id = $1`
+	itemTotalSQL = `select items from media_totals where company_id = $1`
 )
 
 // totals are the numbers of rows of a company.
@@ -148,38 +148,6 @@ func rowOfItem(company id.Company, i Item) []any {
 	}}
 }
 
-// list is the WHERE clause of a list, which is also used to count the rows.
-type list struct {
-	where    pg.Statement
-	company  id.Company
-	filtered bool // by more than the company
-}
-
-func newList(column string, company id.Company) *list {
-	return &list{where: pg.Statement{SQL: column + " = $1", Args: []any{company}}, company: company}
-}
-
-// and adds a condition; see pg.Statement.
-func (l *list) and(condition string, args ...any) {
-	l.where.And(condition, args...)
-	l.filtered = true
-}
-
-// page returns the query that reads a page of rows into scan.
-func (l *list) page(columns string, p page.Page, scan func(pgx.Rows) error) pg.Query {
-	s := pg.Statement{SQL: columns + " where " + l.where.SQL, Args: append([]any(nil), l.where.Args...)}
-	p.Add(&s)
-	return s.Query(scan)
-}
-
-// count returns the query for the number of matching rows. Without a filter it reads the company's totals.
-func (l *list) count(table string, all *totals, matching *int64) pg.Query {
-	if !l.filtered {
-		return pg.Query{SQL: totalsSQL, Args: []any{l.company}, Scan: pg.First(&all.items, &all.collections, &all.entitlements)}
-	}
-	return pg.Query{SQL: "select count(*) from " + table + " where " + l.where.SQL, Args: l.where.Args, Scan: pg.First(matching)}
-}
-
 // itemFilter filters a list of items; zero means no filter.
 type itemFilter struct {
 	status, kind, tag string
@@ -189,26 +157,20 @@ type itemFilter struct {
 
 // items returns a page of items and the number of matches.
 func (s *store) items(ctx context.Context, company id.Company, f itemFilter, p page.Page) (items []Item, total int64, err error) {
-	l := newList("i.company_id", company)
+	where := page.NewFilter("i.company_id = $1", company)
 	if f.status != "" {
-		l.and("i.status = %s", f.status)
+		where.And("i.status = %s", f.status)
 	}
 	if f.kind != "" {
-		l.and("i.kind = %s", f.kind)
+		where.And("i.kind = %s", f.kind)
 	}
 	if f.tag != "" {
-		l.and("%s = any(i.tags)", f.tag)
+		where.And("%s = any(i.tags)", f.tag)
 	}
 	if f.collection != nil {
-		l.and("i.id in (select m.item_id from collection_items m where m.company_id = i.company_id and m.collection_id = %s)", *f.collection)
+		where.And("i.id in (select m.item_id from collection_items m where m.company_id = i.company_id and m.collection_id = %s)", *f.collection)
 	}
-	if !f.updatedSince.IsZero() {
-		l.and("i.updated_at >= %s", f.updatedSince)
-	}
-	var all totals
-	err = s.ReadOf(ctx, company, l.page(itemsSQL, p, pg.Collect(&items)), l.count("media_items i", &all, &total))
-	if !l.filtered {
-		total = all.items
-	}
+	where.Since("i.updated_at", f.updatedSince)
+	err = s.ReadOf(ctx, company, where.Page(itemsSQL, p).Query(pg.Collect(&items)), where.Count("media_items i", itemTotalSQL, &total))
 	return items, total, err
 }

@@ -27,6 +27,8 @@ const (
 	addCollectionSQL = `insert into collections (company_id, id, title, description, version, created_at, updated_at)
 		values (@company, @id, @title, @description, @version, @created_at, @updated_at)`
 
+	collectionTotalSQL = `select collections from media_totals where company_id = $1`
+
 	saveCollectionSQL = `update collections set title = @title, description = @description, version = @version, updated_at = @updated_at
 		where company_id = @company and id = @id`
 
@@ -88,18 +90,13 @@ type collectionFilter struct {
 
 // collections returns a page of collections and the number of matches.
 func (s *store) collections(ctx context.Context, company id.Company, f collectionFilter, p page.Page) (found []Collection, total int64, err error) {
-	l := newList("c.company_id", company)
-	if !f.updatedSince.IsZero() {
-		l.and("c.updated_at >= %s", f.updatedSince)
-	}
+	where := page.NewFilter("c.company_id = $1", company)
+	where.Since("c.updated_at", f.updatedSince)
 	if len(f.ids) > 0 {
-		l.and("c.id = any (%s)", f.ids)
+		where.And("c.id = any (%s)", f.ids)
 	}
-	var all totals
-	err = s.ReadOf(ctx, company, l.page(collectionsSQL, p, pg.Collect(&found)), l.count("collections c", &all, &total))
-	if !l.filtered {
-		total = all.collections
-	}
+	err = s.ReadOf(ctx, company, where.Page(collectionsSQL, p).Query(pg.Collect(&found)),
+		where.Count("collections c", collectionTotalSQL, &total))
 	return found, total, err
 }
 

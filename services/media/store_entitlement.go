@@ -26,6 +26,8 @@ const (
 	addEntitlementSQL = `insert into entitlements (company_id, id, collection_id, item_id, pass_type_id, plan_id, event_id, customer_id, last_day, created_at)
 		values (@company, @id, @collection, @item, @pass_type, @plan, @event, @customer, @last_day, @created_at)`
 
+	entitlementTotalSQL = `select entitlements from media_totals where company_id = $1`
+
 	deleteEntitlementSQL = `delete from entitlements where company_id = $1 and id = $2`
 
 	entitlementsOfItemSQL = entitlementsSQL + ` where e.company_id = $1 and e.item_id = $2 order by e.id for update`
@@ -83,21 +85,18 @@ type entitlementFilter struct {
 
 // entitlements returns a page of entitlements and the number of matches.
 func (s *store) entitlements(ctx context.Context, company id.Company, f entitlementFilter, p page.Page) (found []Entitlement, total int64, err error) {
-	l := newList("e.company_id", company)
+	where := page.NewFilter("e.company_id = $1", company)
 	if f.collection != nil {
-		l.and("e.collection_id = %s", *f.collection)
+		where.And("e.collection_id = %s", *f.collection)
 	}
 	if f.item != nil {
-		l.and("e.item_id = %s", *f.item)
+		where.And("e.item_id = %s", *f.item)
 	}
 	if f.customer != nil {
-		l.and("e.customer_id = %s", *f.customer)
+		where.And("e.customer_id = %s", *f.customer)
 	}
-	var all totals
-	err = s.ReadOf(ctx, company, l.page(entitlementsSQL, p, pg.Collect(&found)), l.count("entitlements e", &all, &total))
-	if !l.filtered {
-		total = all.entitlements
-	}
+	err = s.ReadOf(ctx, company, where.Page(entitlementsSQL, p).Query(pg.Collect(&found)),
+		where.Count("entitlements e", entitlementTotalSQL, &total))
 	return found, total, err
 }
 

@@ -129,10 +129,9 @@ func (g grants) rules() []any { return []any{g.today, g.customer, g.passTypes, g
 
 // customerItems returns a page of the published items that a customer can play, and their number.
 func (s *store) customerItems(ctx context.Context, company id.Company, g grants, p page.Page) (items []Item, total int64, err error) {
-	l := newList("i.company_id", company)
-	l.and("i.status = 'published'")
-	l.and(granted, append(g.rules(), g.collections)...)
-	err = s.ReadOf(ctx, company, l.page(itemsSQL, p, pg.Collect(&items)), l.count("media_items i", nil, &total))
+	where := page.NewFilter("i.company_id = $1 and i.status = 'published'", company)
+	where.And(granted, append(g.rules(), g.collections)...)
+	err = s.ReadOf(ctx, company, where.Page(itemsSQL, p).Query(pg.Collect(&items)), where.Count("media_items i", "", &total))
 	return items, total, err
 }
 

@@ -44,7 +44,7 @@ func TestReadsOfOneCustomer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.customers.deletes(holder)
+		w.customers.Delete(holder)
 		if err := list(p.GetCustomerId()); !fault.Is(err, fault.NotFound) {
 			t.Errorf("list: got %v", err)
 		}

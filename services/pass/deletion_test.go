@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -30,7 +31,7 @@ func (w *world) deletes(customer string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.customers.deletes(c)
+	w.customers.Delete(c)
 }
 
 func (w *world) assignTo(customer, passType string) error {
@@ -58,9 +59,7 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 8
 		wantMissing(t, err)
 		// The customer service may have been called before the deletion.
 		c, _ := id.Parse[id.Customer](customer)
-		w.customers.mu.Lock()
-		w.customers.customers[c] = w.company
-		w.customers.mu.Unlock()
+		w.customers.Add(w.company, c)
 		wantMissing(t, w.assignTo(customer, w.passType().GetId()))
 	})
 	t.Run("trusts only the customer service about a deletion", func(t *testing.T) {
@@ -100,7 +99,7 @@ func TestDeletionWaits(t *testing.T) { // invariant 8
 			hold:  totals,
 			begin: func(w *world, customer, passType, _ string) error { return w.assignTo(customer, passType) },
 			end:   func(w *world, customer, _ string) error { w.deletes(customer); return w.confirmDeletion(customer) },
-			waits: fenceSQL,
+			waits: customers.AwaitSQL,
 		},
 		"credits in the customer's name": {
 			hold: passes,
@@ -109,7 +108,7 @@ func TestDeletionWaits(t *testing.T) { // invariant 8
 				return err
 			},
 			end:   func(w *world, customer, _ string) error { w.deletes(customer); return w.confirmDeletion(customer) },
-			waits: fenceSQL,
+			waits: customers.AwaitSQL,
 		},
 		"a pass of the archived type": {
 			hold:  totals,

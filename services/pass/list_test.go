@@ -181,7 +181,7 @@ func TestListPlans(t *testing.T) {
 			if err != nil || p.After == nil {
 				t.Fatal(p, err)
 			}
-			s := newList(w.company).page(customerPassColumns, "customer_passes p", p)
+			s := page.NewFilter("company_id = $1", w.company).Page("select "+customerPassColumns+" from customer_passes p", p)
 			var plan []string
 			err = w.db.Read(t.Context(), pg.For(w.company), pg.Query{SQL: "explain (costs off) " + s.SQL, Args: s.Args, Scan: func(rows pgx.Rows) (err error) {
 				plan, err = pgx.CollectRows(rows, pgx.RowTo[string])
@@ -225,7 +225,7 @@ func TestFilterPlans(t *testing.T) {
 		"changed since an early time":    {customerPassFilter{updatedSince: p.GetUpdatedAt().AsTime()}, later, "customer_passes_updated"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := c.filter.page(c.filter.list(w.company), "p.id", c.page)
+			s := c.filter.page(c.filter.where(w.company), "p.id", c.page)
 			text := w.explain(s.SQL, s.Args)
 			isSorted := c.index == "customer_passes_current"
 			if !strings.Contains(text, c.index) || !isSorted && (strings.Contains(text, "Rows Removed") || strings.Contains(text, "Sort")) {
@@ -240,7 +240,7 @@ func TestFilterPlans(t *testing.T) {
 	}
 	for _, status := range []string{statusActive, statusPending, statusExhausted} {
 		t.Run("the number of passes that are "+status, func(t *testing.T) {
-			q := customerPassFilter{status: status, day: day}.list(w.company).count("customer_passes", nil, new(int64))
+			q := customerPassFilter{status: status, day: day}.where(w.company).Count("customer_passes", customerPassTotalSQL, new(int64))
 			if text := w.explain(q.SQL, q.Args); !strings.Contains(text, "customer_passes_current") {
 				t.Errorf("%s", text)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/tenancy"
@@ -53,7 +54,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	srv := kit.GRPC(Policy())
 	source := cfg.Credential.Source(authConn)
 	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, source))
-	server := NewServer(kit.DB, kit.Outbox, companies, NewCustomers(customerConn, source))
+	server := NewServer(kit.DB, kit.Outbox, companies, customers.NewClient(customerConn, source))
 	passv1.RegisterPassServiceServer(srv, server)
 	passv1.RegisterSubscriptionPassServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/check"
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
@@ -27,15 +28,15 @@ type Server struct {
 	store     *store
 	outbox    *outbox.Outbox
 	companies *tenancy.Companies
-	customers Customers
+	customers customers.Lookup
 	now       func() time.Time
 	newID     func() id.UUID
 }
 
 // NewServer returns a server that uses db, appends its events to box, and looks up companies and
 // customers in other services.
-func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, customers Customers) *Server {
-	return &Server{store: newStore(db), outbox: box, companies: companies, customers: customers, now: time.Now, newID: id.NewUUID}
+func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, lookup customers.Lookup) *Server {
+	return &Server{store: newStore(db), outbox: box, companies: companies, customers: lookup, now: time.Now, newID: id.NewUUID}
 }
 
 // NewCompanies returns the copy of companies in db, which fetches missing companies from auth.

@@ -54,10 +54,7 @@ func (s *Server) newCustomerPass(ctx context.Context, company tenant, req *passv
 	if p, err = newPurchase(req.GetPurchase(), t); err != nil {
 		return p, t, err
 	}
-	exists, err := s.customers.Exists(ctx, company.ID, a.customer)
-	if err == nil && !exists {
-		err = fault.Missing("customer")
-	}
+	err = s.customers.Require(ctx, company.ID, a.customer)
 	p.start(t, a.customer, a.start)
 	p.ID, p.CreatedAt = id.CustomerPass(s.newID()), s.clock(company)
 	p.UpdatedAt = p.CreatedAt
@@ -98,11 +95,7 @@ func (s *Server) requireCustomer(ctx context.Context, company id.Company, identi
 	if err != nil {
 		return err
 	}
-	exists, err := s.customers.Exists(ctx, company, customer)
-	if err == nil && !exists {
-		err = fault.Missing("customer")
-	}
-	return err
+	return s.customers.Require(ctx, company, customer)
 }
 
 // ListCustomerPasses implements PassService.

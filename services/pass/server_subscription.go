@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/check"
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
@@ -96,8 +97,8 @@ func (s *Server) newSubscriptionPass(ctx context.Context, company tenant, in pas
 	if !fault.Is(err, fault.NotFound) {
 		return nil, err
 	}
-	exists, err := s.customers.Exists(ctx, company.ID, in.customer)
-	if err == nil && !exists {
+	err = s.customers.Require(ctx, company.ID, in.customer)
+	if fault.Is(err, fault.NotFound) {
 		if _, err = s.customers.Deleted(ctx, company.ID, in.customer); err == nil {
 			err = customerDeleted()
 		}
@@ -118,7 +119,7 @@ func (s *Server) newSubscriptionPass(ctx context.Context, company tenant, in pas
 // syncPass applies the state and the grants of a subscription to its pass, and fills resp. created is the
 // pass if it does not exist yet.
 func (s *Server) syncPass(ctx context.Context, tx *pg.Tx, company tenant, in passSync, created *CustomerPass, resp *passv1.SyncSubscriptionPassResponse) error {
-	present, err := s.store.lockPresent(ctx, tx, company.ID, in.customer)
+	present, err := customers.Present(ctx, tx, company.ID, in.customer)
 	if err != nil {
 		return err
 	}

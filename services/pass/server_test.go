@@ -152,8 +152,8 @@ func TestAssign(t *testing.T) {
 		}
 	})
 	t.Run("reports a temporary failure while the customer service is unavailable", func(t *testing.T) {
-		w.customers.err = fault.Away(errors.New("down"))
-		defer func() { w.customers.err = nil }()
+		w.customers.Fail(fault.Away(errors.New("down")))
+		defer w.customers.Fail(nil)
 		_, err := w.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: w.customer(), PassTypeId: w.passType().GetId()})
 		if !fault.Is(err, fault.Unavailable) {
 			t.Errorf("got %v", err)
@@ -312,7 +312,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 2
 		return id.UUID{0x01, 0x9c, 15: next}
 	}
 	customer := id.Customer{0x01, 0x9c, 15: 0xcc}
-	w.customers.customers[customer] = w.company
+	w.customers.Add(w.company, customer)
 	passType := w.passType()
 	assigned, err := w.client.AssignCustomerPass(w.as(w.company), &passv1.AssignCustomerPassRequest{
 		CustomerId: customer.String(), PassTypeId: passType.GetId(), Purchase: &passv1.PassPurchase{Reference: "pi_1"},

@@ -2,7 +2,6 @@ package pass
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -48,7 +47,7 @@ const (
 	countPassTypeSQL = `insert into pass_totals as t (company_id, pass_types) values ($1, 1)
 		on conflict (company_id) do update set pass_types = t.pass_types + 1`
 
-	totalsSQL = `select pass_types, customer_passes from pass_totals where company_id = $1`
+	passTypeTotalSQL = `select pass_types from pass_totals where company_id = $1`
 )
 
 // passType returns one pass type.
@@ -61,9 +60,6 @@ func (s *store) catalogPassType(ctx context.Context, company id.Company, passTyp
 	return pg.Get[PassType](ctx, s.Store, company, "pass type", catalogPassTypeSQL, company, passType)
 }
 
-// totals are the numbers of rows of a company.
-type totals struct{ passTypes, customerPasses int64 }
-
 // passTypeFilter filters a list of pass types; zero means no filter.
 type passTypeFilter struct {
 	catalog      bool // only pass types that are on offer
@@ -74,64 +70,20 @@ type passTypeFilter struct {
 
 // passTypes returns a page of pass types and the number of matches.
 func (s *store) passTypes(ctx context.Context, company id.Company, f passTypeFilter, p page.Page) (types []PassType, total int64, err error) {
-	l := newList(company)
+	where, stored := page.NewFilter("company_id = $1 and plan_version is null", company), passTypeTotalSQL
 	if f.ofPlans && !f.catalog {
-		l.filtered = true // the counters leave out pass types of plans
-	} else {
-		l.where.And("plan_version is null")
+		where, stored = page.NewFilter("company_id = $1", company), "" // the stored total leaves out pass types of plans
 	}
 	if f.catalog {
-		l.and("status = 'active'")
+		where.And("status = 'active'")
 	}
 	if f.status != "" {
-		l.and("status = %s", f.status)
+		where.And("status = %s", f.status)
 	}
-	l.updatedSince(f.updatedSince)
-	var all totals
-	err = s.ReadOf(ctx, company, l.page(passTypeColumns, "pass_types", p).Query(pg.Collect(&types)), l.count("pass_types", &all, &total))
-	if !l.filtered {
-		total = all.passTypes
-	}
+	where.Since("updated_at", f.updatedSince)
+	err = s.ReadOf(ctx, company, where.Page("select "+passTypeColumns+" from pass_types", p).Query(pg.Collect(&types)),
+		where.Count("pass_types", stored, &total))
 	return types, total, err
-}
-
-// list is the WHERE clause of a list, which is also used to count the rows.
-type list struct {
-	where    pg.Statement
-	company  id.Company
-	filtered bool // by more than the company
-}
-
-func newList(company id.Company) *list {
-	return &list{where: pg.Statement{SQL: "company_id = $1", Args: []any{company}}, company: company}
-}
-
-// and adds a condition; see pg.Statement.
-func (l *list) and(condition string, args ...any) {
-	l.where.And(condition, args...)
-	l.filtered = true
-}
-
-func (l *list) updatedSince(t time.Time) {
-	if !t.IsZero() {
-		l.and("updated_at >= %s", t)
-	}
-}
-
-// page returns the statement that reads a page.
-func (l *list) page(columns, table string, p page.Page) *pg.Statement {
-	s := pg.Statement{SQL: "select " + columns + " from " + table + " where " + l.where.SQL, Args: slices.Clone(l.where.Args)}
-	p.Add(&s)
-	return &s
-}
-
-// count returns the query for the number of matching rows. Without a filter it reads the company's
-// counters.
-func (l *list) count(table string, all *totals, matching *int64) pg.Query {
-	if !l.filtered {
-		return pg.Query{SQL: totalsSQL, Args: []any{l.company}, Scan: pg.First(&all.passTypes, &all.customerPasses)}
-	}
-	return pg.Query{SQL: "select count(*) from " + table + " where " + l.where.SQL, Args: l.where.Args, Scan: pg.First(matching)}
 }
 
 // addPassType stores a new pass type when tx commits. Pass types of plans are not counted.

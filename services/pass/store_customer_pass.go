@@ -2,7 +2,6 @@ package pass
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,6 +46,8 @@ const (
 	ledgerSQL = `select ` + ledgerColumns + ` from ledger_entries
 		where company_id = $1 and customer_pass_id = $2 and sequence > coalesce($5::bigint, $4::bigint) order by sequence limit $3`
 
+	customerPassTotalSQL = `select customer_passes from pass_totals where company_id = $1`
+
 	ledgerDescSQL = `select ` + ledgerColumns + ` from ledger_entries
 		where company_id = $1 and customer_pass_id = $2 and sequence < coalesce($5::bigint, (` + ledgerLengthSQL + `) + 1 - $4::bigint)
 		order by sequence desc limit $3`
@@ -68,62 +69,59 @@ type customerPassFilter struct {
 
 // customerPasses returns a page of customer passes and the number of matches.
 func (s *store) customerPasses(ctx context.Context, company id.Company, f customerPassFilter, p page.Page) (passes []CustomerPass, total int64, err error) {
-	l := f.list(company)
-	var all totals
-	err = s.ReadOf(ctx, company, f.page(l, customerPassColumns, p).Query(pg.Collect(&passes)), l.count("customer_passes", &all, &total))
-	if !l.filtered {
-		total = all.customerPasses
-	}
+	where := f.where(company)
+	err = s.ReadOf(ctx, company, f.page(where, customerPassColumns, p).Query(pg.Collect(&passes)),
+		where.Count("customer_passes", customerPassTotalSQL, &total))
 	return passes, total, err
 }
 
-func (f customerPassFilter) list(company id.Company) *list {
-	l := newList(company)
+func (f customerPassFilter) where(company id.Company) *page.Filter {
+	where := page.NewFilter("company_id = $1", company)
 	if f.customer != nil {
-		l.and("customer_id = %s", *f.customer)
+		where.And("customer_id = %s", *f.customer)
 	}
 	if f.passType != nil {
-		l.and("pass_type_id = %s", *f.passType)
+		where.And("pass_type_id = %s", *f.passType)
 	}
-	l.status(f.status, f.day)
-	l.updatedSince(f.updatedSince)
-	return l
+	f.hasStatus(where)
+	where.Since("updated_at", f.updatedSince)
+	return where
 }
 
 // page returns the statement that reads a page. Passes that have not expired are the newest, so a list of
 // them from the oldest would walk along all that have expired. It is sorted instead.
-func (f customerPassFilter) page(l *list, columns string, p page.Page) *pg.Statement {
+func (f customerPassFilter) page(where *page.Filter, columns string, p page.Page) *pg.Statement {
 	isCurrent := f.status == statusActive || f.status == statusPending || f.status == statusExhausted
 	if !isCurrent || p.Order.Desc {
-		return l.page(columns, "customer_passes p", p)
+		return where.Page("select "+columns+" from customer_passes p", p)
 	}
 	order := "p.id"
 	if p.Order.Column != "" {
 		order = "p." + p.Order.Column + ", p.id"
 	}
-	s := pg.Statement{SQL: "with matching as materialized (select id, created_at, updated_at from customer_passes where " + l.where.SQL + ")" +
-		" select id from matching where true", Args: slices.Clone(l.where.Args)}
-	p.Add(&s)
+	s := where.Rows("with matching as materialized (select id, created_at, updated_at from customer_passes")
+	s.SQL += ") select id from matching where true"
+	p.Add(s)
 	s.SQL = "select " + columns + " from (" + s.SQL + ") page join customer_passes p on p.company_id = $1 and p.id = page.id order by " + order
-	return &s
+	return s
 }
 
-// status adds the condition that a pass has a status on a day, as StatusOn defines it.
-func (l *list) status(status string, day time.Time) {
-	switch status {
+// hasStatus adds the condition that a pass has the status on the day of f, as StatusOn defines it.
+func (f customerPassFilter) hasStatus(where *page.Filter) {
+	switch day := f.day; f.status {
 	case statusActive:
-		l.and("status = 'active' and expiry_date >= %s and start_date <= %s and remaining_uses > 0", day, day)
+		where.And("status = 'active' and expiry_date >= %s and start_date <= %s and remaining_uses > 0", day, day)
 	case statusPending:
 		// A pass that starts later also expires later.
-		l.and("status = 'active' and expiry_date >= %s and start_date > %s and remaining_uses > 0", day, day)
+		where.And("status = 'active' and expiry_date >= %s and start_date > %s and remaining_uses > 0", day, day)
 	case statusExhausted:
-		l.and("status = 'active' and expiry_date >= %s and remaining_uses = 0", day)
+		where.And("status = 'active' and expiry_date >= %s and remaining_uses = 0", day)
 	case statusExpired:
-		l.and("status = 'active' and expiry_date < %s", day)
+		where.And("status = 'active' and expiry_date < %s", day)
 	case statusPaused: // a literal, so that every plan can use the index customer_passes_ended
-		l.and("status = 'paused'")
+		where.And("status = 'paused'")
 	case statusCancelled:
-		l.and("status = 'cancelled'")
+		where.And("status = 'cancelled'")
 	}
 }
 

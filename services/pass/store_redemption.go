@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -177,14 +178,14 @@ func returnItems(company id.Company, redemption id.Transaction, items []id.Booki
 func (s *store) lockBatch(ctx context.Context, tx *pg.Tx, company id.Company, redemptions []*redemption, at moment) (*batch, error) {
 	b := &batch{redemptions: redemptions, stored: map[id.Transaction]storedRedemption{}, deleted: map[id.Customer]bool{}}
 	n := len(redemptions)
-	ids, customers, passes := make([]id.Transaction, n), make([]id.Customer, n), make([]id.CustomerPass, n)
+	ids, holders, passes := make([]id.Transaction, n), make([]id.Customer, n), make([]id.CustomerPass, n)
 	days, credits := make([]time.Time, n), make([]int32, n)
 	for i, r := range redemptions {
-		ids[i], customers[i], passes[i], days[i], credits[i] = r.id, r.customer, r.pass, r.period(at).last, r.credits()
+		ids[i], holders[i], passes[i], days[i], credits[i] = r.id, r.customer, r.pass, r.period(at).last, r.credits()
 	}
 	err := tx.Pipeline(ctx, pg.ByIndex(),
-		lockCustomers(company, customers, b.deleted),
-		pg.Query{SQL: lockCandidatesSQL, Args: []any{company, customers, passes, days, credits}, Scan: collectCandidates(&b.passes)},
+		customers.Lock(company, holders, b.deleted),
+		pg.Query{SQL: lockCandidatesSQL, Args: []any{company, holders, passes, days, credits}, Scan: collectCandidates(&b.passes)},
 		pg.Query{SQL: redemptionsSQL, Args: []any{company, ids}, Scan: pg.Each(func(rows pgx.Rows) error {
 			r, err := pgx.RowToStructByName[storedRedemption](rows)
 			b.stored[r.ID] = r
@@ -193,12 +194,12 @@ func (s *store) lockBatch(ctx context.Context, tx *pg.Tx, company id.Company, re
 	if err != nil {
 		return nil, err
 	}
-	return b, s.meetCustomers(ctx, tx, company, b)
+	return b, s.addCustomers(ctx, tx, company, b)
 }
 
-// meetCustomers adds the missing rows of customers who have passes, and locks them. Only customers
+// addCustomers adds the missing rows of customers who have passes, and locks them. Only customers
 // whose passes were all assigned by an early release have none.
-func (s *store) meetCustomers(ctx context.Context, tx *pg.Tx, company id.Company, b *batch) error {
+func (s *store) addCustomers(ctx context.Context, tx *pg.Tx, company id.Company, b *batch) error {
 	var missing []id.Customer
 	for _, p := range b.passes {
 		if _, known := b.deleted[p.CustomerID]; !known && !slices.Contains(missing, p.CustomerID) {
@@ -208,7 +209,7 @@ func (s *store) meetCustomers(ctx context.Context, tx *pg.Tx, company id.Company
 	if len(missing) == 0 {
 		return nil
 	}
-	err := tx.Pipeline(ctx, meetCustomers(company, missing), lockCustomers(company, missing, b.deleted))
+	err := tx.Pipeline(ctx, customers.Add(company, missing), customers.Lock(company, missing, b.deleted))
 	for _, customer := range missing {
 		if _, locked := b.deleted[customer]; !locked {
 			b.deleted[customer] = true

@@ -9,7 +9,6 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/privacy"
 )
 
 const (
@@ -49,22 +48,6 @@ type repeating struct{ *store }
 // Write implements idem.Store.
 func (s repeating) Write(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
 	return s.writeRepeatedly(ctx, company, fn)
-}
-
-// lockPresent locks the row of a customer until the end of tx. It returns false if the customer is
-// erased or deleted.
-func (s *store) lockPresent(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (bool, error) {
-	erased, err := privacy.Erased(ctx, tx, company, customer)
-	if err != nil || erased {
-		return false, err
-	}
-	customers, deleted := []id.Customer{customer}, map[id.Customer]bool{}
-	err = tx.Pipeline(ctx, lockCustomers(company, customers, deleted))
-	if _, known := deleted[customer]; err == nil && !known {
-		err = tx.Pipeline(ctx, meetCustomers(company, customers), lockCustomers(company, customers, deleted))
-	}
-	gone, known := deleted[customer]
-	return known && !gone, err
 }
 
 // findPassType reads a pass type in tx. It returns nil if there is none.

@@ -221,7 +221,7 @@ func TestSubscriptionDuringADeletion(t *testing.T) { // invariants 8 and 17
 		})
 	}
 	customer, _ := id.Parse[id.Customer](s.req.GetCustomerId())
-	w.customers.deletes(customer)
+	w.customers.Delete(customer)
 	confirmation := w.with(w.issuer.Client(w.company, "customers:write"))
 	if _, err := w.deletions.ConfirmCustomerDeletion(confirmation, &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer.String()}); err != nil {
 		t.Error(err)

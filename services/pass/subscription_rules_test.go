@@ -346,7 +346,7 @@ func TestSubscriptionOfADeletedCustomer(t *testing.T) { // invariants 8 and 17
 	late.req.CustomerId = s.req.GetCustomerId()
 	s.mustSend(credits(1, 8, 8))
 	customer, _ := id.Parse[id.Customer](s.req.GetCustomerId())
-	w.customers.deletes(customer)
+	w.customers.Delete(customer)
 	if _, err := late.send(credits(1, 8, 0)); reason(err) != ReasonCustomerDeleted {
 		t.Errorf("a new pass: got %v", err)
 	}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync"
 	"testing"
 	"time"
 
+	"reservation.dev/devkit/customertest"
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/fault"
@@ -25,41 +25,6 @@ import (
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
-
-// fakeCustomers is a fake of the customer service, with the customers that a test adds.
-type fakeCustomers struct {
-	mu        sync.Mutex
-	customers map[id.Customer]id.Company
-	deleted   map[id.Customer]id.Company
-	err       error
-}
-
-func (f *fakeCustomers) Exists(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	owner, ok := f.customers[customer]
-	return ok && owner == company, f.err
-}
-
-func (f *fakeCustomers) Deleted(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.deleted[customer] == company {
-		return true, f.err
-	}
-	if f.customers[customer] != company {
-		return false, fault.Missing("customer")
-	}
-	return false, f.err
-}
-
-// deletes deletes a customer in the customer service.
-func (f *fakeCustomers) deletes(customer id.Customer) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.deleted[customer] = f.customers[customer]
-	delete(f.customers, customer)
-}
 
 // fakeAuth is a fake of the auth service that knows every company.
 type fakeAuth struct {
@@ -88,7 +53,7 @@ type world struct {
 	copies        authv1.CompanyCopyServiceClient
 	deletions     customerv1.CustomerDeletionServiceClient
 	issuer        *tokentest.Issuer
-	customers     *fakeCustomers
+	customers     *customertest.Fake
 	auth          *fakeAuth
 	company       id.Company
 }
@@ -101,7 +66,7 @@ func open(t testing.TB) *world {
 	}
 	w := &world{
 		t: t, db: testkit.DB(t, pg.Migrations{Part: "pass", FS: migrations.FS, AppRole: testkit.AppRole()}),
-		issuer: tokentest.New(t), auth: &fakeAuth{}, customers: &fakeCustomers{customers: map[id.Customer]id.Company{}, deleted: map[id.Customer]id.Company{}}, company: id.New[id.Company](),
+		issuer: tokentest.New(t), auth: &fakeAuth{}, customers: customertest.New(), company: id.New[id.Company](),
 	}
 	companies := NewCompanies(w.db, w.auth)
 	w.server = NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), companies, w.customers)
@@ -146,9 +111,7 @@ func (w *world) with(raw string) context.Context {
 
 func (w *world) customer() string {
 	customer := id.New[id.Customer]()
-	w.customers.mu.Lock()
-	defer w.customers.mu.Unlock()
-	w.customers.customers[customer] = w.company
+	w.customers.Add(w.company, customer)
 	return customer.String()
 }
 

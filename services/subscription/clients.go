@@ -9,82 +9,12 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
-	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
 // Calls to other services use the subscription service's own credential, because a caller with the right
 // to manage subscriptions does not need the right to read customers or passes.
-
-// Customers looks customers up in the customer service. Its errors are faults.
-type Customers interface {
-	// Exists reports whether a customer exists and is not deleted.
-	Exists(ctx context.Context, company id.Company, customer id.Customer) (bool, error)
-	// Missing returns those of the customers that do not exist or are deleted.
-	Missing(ctx context.Context, company id.Company, customers []id.Customer) (map[id.Customer]bool, error)
-	// Deleted reports whether a customer is deleted. It returns fault.NotFound if the customer
-	// never existed.
-	Deleted(ctx context.Context, company id.Company, customer id.Customer) (bool, error)
-}
-
-// customerClient calls the customer service.
-type customerClient struct {
-	client customerv1.CustomerServiceClient
-	source *token.Source
-}
-
-// NewCustomers returns a client of the customer service that uses conn and the tokens of source.
-func NewCustomers(conn grpc.ClientConnInterface, source *token.Source) Customers {
-	return &customerClient{client: customerv1.NewCustomerServiceClient(conn), source: source}
-}
-
-// Exists implements Customers.
-func (c *customerClient) Exists(ctx context.Context, company id.Company, customer id.Customer) (bool, error) {
-	_, err := c.client.GetCustomer(rpc.As(ctx, c.source, company), &customerv1.GetCustomerRequest{Id: customer.String()})
-	if fault.Is(err, fault.NotFound) {
-		return false, nil
-	}
-	return err == nil, rpc.OwnError("customer", err)
-}
-
-// Missing implements Customers.
-func (c *customerClient) Missing(ctx context.Context, company id.Company, customers []id.Customer) (map[id.Customer]bool, error) {
-	missing, req := map[id.Customer]bool{}, &customerv1.BatchGetCustomersRequest{}
-	for _, customer := range customers {
-		if !missing[customer] {
-			req.Ids = append(req.Ids, customer.String())
-		}
-		missing[customer] = true
-	}
-	if len(req.GetIds()) == 0 {
-		return missing, nil
-	}
-	resp, err := c.client.BatchGetCustomers(rpc.As(ctx, c.source, company), req)
-	if err != nil {
-		return nil, rpc.OwnError("customer", err)
-	}
-	for _, found := range resp.GetCustomers() {
-		if customer, err := id.Parse[id.Customer](found.GetId()); err == nil && found.GetDeletedAt() == nil {
-			delete(missing, customer)
-		}
-	}
-	return missing, nil
-}
-
-// Deleted implements Customers.
-func (c *customerClient) Deleted(ctx context.Context, company id.Company, customer id.Customer) (bool, error) {
-	res, err := c.client.BatchGetCustomers(rpc.As(ctx, c.source, company), &customerv1.BatchGetCustomersRequest{
-		Ids: []string{customer.String()}, IncludeDeleted: true,
-	})
-	if err != nil {
-		return false, rpc.OwnError("customer", err)
-	}
-	if len(res.GetCustomers()) == 0 {
-		return false, fault.Missing("customer")
-	}
-	return res.GetCustomers()[0].GetDeletedAt() != nil, nil
-}
 
 // Passes calls the pass service.
 type Passes interface {

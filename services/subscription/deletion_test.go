@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -29,7 +30,7 @@ func (w *world) deletes(customer string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.customers.deletes(c)
+	w.customers.Delete(c)
 }
 
 func (w *world) subscribeTo(customer string, plan *subscriptionv1.Plan) error {
@@ -141,7 +142,7 @@ func TestDeletionWaits(t *testing.T) { // invariant 16
 	go func() { begun <- w.subscribeTo(customer, plan) }()
 	w.waitsFor("subscription_totals", begun)
 	go func() { w.deletes(customer); confirmed <- w.confirmDeletion(customer) }()
-	w.waitsFor(fenceSQL, confirmed)
+	w.waitsFor(customers.AwaitSQL, confirmed)
 	release()
 	if err := <-begun; err != nil {
 		t.Error(err)

@@ -24,7 +24,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 15
 	w.server.newID = func() id.UUID { return id.UUID{0x01, 0x9c, 15: byte(next.Add(1))} }
 	customer, collection := id.Customer{0x01, 0x9c, 15: 0xcc}, id.Collection{0x01, 0x9c, 15: 0xdd}
 	w.media[collection] = w.company
-	w.customers.customers[customer] = w.company
+	w.customers.Add(w.company, customer)
 	plan := w.plan(func(r *subscriptionv1.CreatePlanRequest) {
 		r.MinimumPeriods, r.EligibleEventTypes, r.MediaCollectionIds = 2, []string{"class"}, []string{collection.String()}
 	})

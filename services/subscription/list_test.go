@@ -242,7 +242,7 @@ func TestPlansOfQueries(t *testing.T) {
 	}
 	all := map[string]probe{}
 	list := func(name string, f subscriptionFilter, p page.Page) {
-		s := f.page(f.list(w.company), p)
+		s := f.page(f.where(w.company), p)
 		all["list "+name] = probe{pg.For(w.company), s.SQL, s.Args}
 	}
 	list("by id", subscriptionFilter{}, order("", false))

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/tenancy"
@@ -61,7 +62,7 @@ func Run(ctx context.Context, h *service.Host) error {
 
 	source := cfg.Credential.Source(authConn)
 	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, source))
-	server := NewServer(kit.DB, kit.Outbox, companies, NewCustomers(customerConn, source), NewPasses(passConn, source), NewMedia(mediaConn, source), h.Log)
+	server := NewServer(kit.DB, kit.Outbox, companies, customers.NewClient(customerConn, source), NewPasses(passConn, source), NewMedia(mediaConn, source), h.Log)
 	if err := server.Collect(h.Metrics); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
@@ -25,7 +26,7 @@ type Server struct {
 	store     *store
 	outbox    *outbox.Outbox
 	companies *tenancy.Companies
-	customers Customers
+	customers customers.Lookup
 	passes    Passes
 	media     Media
 	log       *slog.Logger
@@ -36,9 +37,9 @@ type Server struct {
 
 // NewServer returns a server that uses db, appends its events to box, and calls other services to look up
 // companies, customers and collections, and to keep the passes.
-func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, customers Customers, passes Passes, media Media, log *slog.Logger) *Server {
+func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, lookup customers.Lookup, passes Passes, media Media, log *slog.Logger) *Server {
 	return &Server{
-		store: newStore(db), outbox: box, companies: companies, customers: customers, passes: passes, media: media, log: log,
+		store: newStore(db), outbox: box, companies: companies, customers: lookup, passes: passes, media: media, log: log,
 		metrics: newMetrics(), now: time.Now, newID: id.NewUUID,
 	}
 }

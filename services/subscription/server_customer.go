@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"reservation.dev/platform/check"
-	"reservation.dev/platform/fault"
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -17,10 +17,7 @@ const endBatch = 100
 // ConfirmCustomerDeletion implements CustomerDeletionService. It reads only the customer's
 // identifier from the request, so that a caller cannot use it to delete a customer.
 //
-// The deletion is committed first, and from then on every new subscription is refused. The fence then
-// waits for the commits that have read the customer as present. They lock the customer's row for
-// key share, which the first commit does not wait for. After the fence, no subscription is added, and those
-// that exist end.
+// From then on, no subscription is added for the customer. The existing subscriptions end.
 func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.ConfirmCustomerDeletionRequest) (*customerv1.ConfirmCustomerDeletionResponse, error) {
 	company, err := s.tenant(ctx)
 	if err != nil {
@@ -30,17 +27,7 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 	if err != nil {
 		return nil, err
 	}
-	deleted, err := s.customers.Deleted(ctx, company.ID, customer)
-	if err != nil {
-		return nil, err
-	}
-	if !deleted {
-		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a deleted customer")
-	}
-	if err := s.store.deleteCustomer(ctx, company.ID, customer, s.clock(company)); err != nil {
-		return nil, err
-	}
-	if err := s.store.awaitCommits(ctx, company.ID, customer); err != nil {
+	if err := customers.ConfirmDeletion(ctx, s.store.Store, s.customers, company.ID, customer, s.clock(company)); err != nil {
 		return nil, err
 	}
 	return &customerv1.ConfirmCustomerDeletionResponse{}, s.endSubscriptions(ctx, company, customer)

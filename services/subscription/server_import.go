@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -110,7 +111,7 @@ func (s *Server) storeLine(ctx context.Context, tx *pg.Tx, company tenant, line 
 	if !existing.IsZero() {
 		return &subscriptionv1.ImportedSubscriptionResult{Id: existing.String(), Existed: true}, nil
 	}
-	if err := s.store.requirePresent(ctx, tx, company.ID, line.in.Customer); err != nil {
+	if err := customers.RequirePresent(ctx, tx, company.ID, line.in.Customer); err != nil {
 		return nil, lineFault(err, "customer_id", "customer")
 	}
 	p, settings, err := s.store.shareOffer(ctx, tx, company.ID, line.plan)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reservation.dev/platform/check"
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
@@ -26,7 +27,7 @@ func (s *Server) CreateSubscription(ctx context.Context, req *subscriptionv1.Cre
 	resp := &subscriptionv1.CreateSubscriptionResponse{}
 	done := &written{}
 	resp, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		if err := s.store.requirePresent(ctx, tx, company.ID, in.Customer); err != nil {
+		if err := customers.RequirePresent(ctx, tx, company.ID, in.Customer); err != nil {
 			return err
 		}
 		p, settings, err := s.store.shareOffer(ctx, tx, company.ID, plan)
@@ -69,11 +70,7 @@ func (s *Server) requireCustomer(ctx context.Context, company id.Company, identi
 	if err != nil {
 		return customer, err
 	}
-	exists, err := s.customers.Exists(ctx, company, customer)
-	if err == nil && !exists {
-		err = fault.Missing("customer")
-	}
-	return customer, err
+	return customer, s.customers.Require(ctx, company, customer)
 }
 
 // GetSubscription implements SubscriptionService.

@@ -48,6 +48,8 @@ const (
 	// A lock of the plan excludes changes that schedule it.
 	planScheduledSQL = `select exists (select from subscriptions where company_id = $1 and next_plan_id = $2)`
 
+	planTotalSQL = `select plans from subscription_totals where company_id = $1`
+
 	countPlanSQL = `insert into subscription_totals as t (company_id, plans) values ($1, 1)
 		on conflict (company_id) do update set plans = t.plans + 1`
 )
@@ -98,19 +100,16 @@ type planFilter struct {
 
 // listPlans returns a page of plans and the number of matches.
 func (s *store) listPlans(ctx context.Context, company id.Company, f planFilter, p page.Page) (plans []planRow, total int64, err error) {
-	l := newList(company)
+	where := page.NewFilter("company_id = $1", company)
 	if f.catalog {
-		l.and("status = 'active'")
+		where.And("status = 'active'")
 	}
 	if f.status != "" {
-		l.and("status = %s", f.status)
+		where.And("status = %s", f.status)
 	}
-	l.updatedSince(f.updatedSince)
-	var all totals
-	err = s.ReadOf(ctx, company, l.page(planColumns, "plans", p).Query(pg.Collect(&plans)), l.count("plans", &all, &total))
-	if !l.filtered {
-		total = all.plans
-	}
+	where.Since("updated_at", f.updatedSince)
+	err = s.ReadOf(ctx, company, where.Page("select "+planColumns+" from plans", p).Query(pg.Collect(&plans)),
+		where.Count("plans", planTotalSQL, &total))
 	return plans, total, err
 }
 

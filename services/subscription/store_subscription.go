@@ -86,6 +86,8 @@ const (
 			pass_sync_due = @sync_due, pass_sync_since = coalesce(pass_sync_since, @sync_since), pass_sync_attempts = 0
 		where company_id = @company and id = @id`
 
+	subscriptionTotalSQL = `select subscriptions from subscription_totals where company_id = $1`
+
 	countSubscriptionSQL = `insert into subscription_totals as t (company_id, subscriptions) values ($1, 1)
 		on conflict (company_id) do update set subscriptions = t.subscriptions + 1`
 
@@ -126,52 +128,48 @@ type subscriptionFilter struct {
 
 // listViews returns a page of subscriptions with their current periods, and the number of matches.
 func (s *store) listViews(ctx context.Context, company id.Company, f subscriptionFilter, p page.Page) (views []model.View, total int64, err error) {
-	l := f.list(company)
-	var all totals
-	err = s.ReadOf(ctx, company, f.page(l, p).Query(scanViews(&views)), l.count("subscriptions", &all, &total))
-	if !l.filtered {
-		total = all.subscriptions
-	}
+	where := f.where(company)
+	err = s.ReadOf(ctx, company, f.page(where, p).Query(scanViews(&views)), where.Count("subscriptions", subscriptionTotalSQL, &total))
 	return views, total, err
 }
 
-func (f subscriptionFilter) list(company id.Company) *list {
-	l := newList(company)
+func (f subscriptionFilter) where(company id.Company) *page.Filter {
+	where := page.NewFilter("company_id = $1", company)
 	if f.customer != nil {
-		l.and("customer_id = %s", *f.customer)
+		where.And("customer_id = %s", *f.customer)
 	}
 	if f.plan != nil {
-		l.and("plan_id = %s", *f.plan)
+		where.And("plan_id = %s", *f.plan)
 	}
-	l.status(model.Status(f.status))
+	f.hasStatus(where)
 	if f.paymentDue {
-		l.and("amount_due > 0")
+		where.And("amount_due > 0")
 	}
-	l.updatedSince(f.updatedSince)
-	return l
+	where.Since("updated_at", f.updatedSince)
+	return where
 }
 
-// status adds the condition that a subscription has a status. It is a literal, so that every plan can tell
+// hasStatus adds the condition that a subscription has the status of f. It is a literal, so that every plan can tell
 // common statuses from rare ones.
-func (l *list) status(status model.Status) {
-	switch status {
+func (f subscriptionFilter) hasStatus(where *page.Filter) {
+	switch model.Status(f.status) {
 	case model.Trialing:
-		l.and("status = 'trialing'")
+		where.And("status = 'trialing'")
 	case model.Active:
-		l.and("status = 'active'")
+		where.And("status = 'active'")
 	case model.PastDue:
-		l.and("status = 'past_due'")
+		where.And("status = 'past_due'")
 	case model.Paused:
-		l.and("status = 'paused'")
+		where.And("status = 'paused'")
 	case model.Ending:
-		l.and("status = 'ending'")
+		where.And("status = 'ending'")
 	case model.Ended:
-		l.and("status = 'ended'")
+		where.And("status = 'ended'")
 	}
 }
 
 // page returns the statement that reads a page. The periods are joined after the page is cut off.
-func (f subscriptionFilter) page(l *list, p page.Page) *pg.Statement {
+func (f subscriptionFilter) page(where *page.Filter, p page.Page) *pg.Statement {
 	order := "s.id"
 	if p.Order.Column != "" {
 		order = "s." + p.Order.Column + ", s.id"
@@ -179,7 +177,7 @@ func (f subscriptionFilter) page(l *list, p page.Page) *pg.Statement {
 			order = "s." + p.Order.Column + " desc, s.id desc"
 		}
 	}
-	s := l.page("*", "subscriptions", p)
+	s := where.Page("select * from subscriptions", p)
 	s.SQL = "select " + subscriptionColumns + ", " + periodColumns + " from (" + s.SQL + `) s
 		join periods p on p.company_id = s.company_id and p.subscription_id = s.id and p.number = s.periods order by ` + order
 	return s

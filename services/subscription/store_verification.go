@@ -93,6 +93,9 @@ func partsOf(company id.Company, all []whole) []pg.Query {
 	}
 }
 
+// totals are the numbers of rows of a company.
+type totals struct{ plans, subscriptions int64 }
+
 // countAll returns the stored numbers of rows of a company, and the counted ones.
 func (s *store) countAll(ctx context.Context, company id.Company) (stored, counted totals, err error) {
 	err = s.ReadOf(ctx, company, pg.Query{SQL: countedSQL, Args: []any{company},

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/grpc"
 
+	"reservation.dev/devkit/customertest"
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/config"
@@ -34,53 +34,6 @@ import (
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
-
-// fakeCustomers is a fake of the customer service, with the customers that a test adds.
-type fakeCustomers struct {
-	mu        sync.Mutex
-	customers map[id.Customer]id.Company
-	deleted   map[id.Customer]id.Company
-	err       error
-}
-
-func (f *fakeCustomers) Exists(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	owner, ok := f.customers[customer]
-	return ok && owner == company, f.err
-}
-
-func (f *fakeCustomers) Missing(_ context.Context, company id.Company, customers []id.Customer) (map[id.Customer]bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	missing := map[id.Customer]bool{}
-	for _, c := range customers {
-		if owner, ok := f.customers[c]; !ok || owner != company {
-			missing[c] = true
-		}
-	}
-	return missing, f.err
-}
-
-func (f *fakeCustomers) Deleted(_ context.Context, company id.Company, customer id.Customer) (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.deleted[customer] == company {
-		return true, f.err
-	}
-	if f.customers[customer] != company {
-		return false, fault.Missing("customer")
-	}
-	return false, f.err
-}
-
-// deletes deletes a customer in the customer service.
-func (f *fakeCustomers) deletes(customer id.Customer) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.deleted[customer] = f.customers[customer]
-	delete(f.customers, customer)
-}
 
 // fakeAuth is a fake of the auth service that knows every company.
 type fakeAuth struct{}
@@ -107,7 +60,7 @@ type world struct {
 	deletions customerv1.CustomerDeletionServiceClient
 	exports   privacyv1.PersonalDataServiceClient
 	issuer    *tokentest.Issuer
-	customers *fakeCustomers
+	customers *customertest.Fake
 	passes    *fakePasses
 	media     fakeMedia
 	clock     *clock
@@ -160,7 +113,7 @@ func openOn(t testing.TB, db *pg.DB) *world {
 	t.Helper()
 	w := &world{
 		t: t, db: db, issuer: tokentest.New(t), passes: newFakePasses(), clock: &clock{}, company: id.New[id.Company](),
-		media: fakeMedia{}, customers: &fakeCustomers{customers: map[id.Customer]id.Company{}, deleted: map[id.Customer]id.Company{}},
+		media: fakeMedia{}, customers: customertest.New(),
 	}
 	w.clock.set(began)
 	w.server = w.newServer(db)
@@ -238,9 +191,7 @@ func (w *world) with(raw string) context.Context {
 
 func (w *world) customer() string {
 	customer := id.New[id.Customer]()
-	w.customers.mu.Lock()
-	defer w.customers.mu.Unlock()
-	w.customers.customers[customer] = w.company
+	w.customers.Add(w.company, customer)
 	return customer.String()
 }
 

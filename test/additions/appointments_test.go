@@ -113,17 +113,24 @@ func testAppointments(t *testing.T, p *platform) {
 	t.Run("a held slot is taken until the hold ends", func(t *testing.T) {
 		kind := c.appointmentType(t, nil, c.staff(t, "Sam", nil))
 		hold := func(clock string) object {
-			return decode(t, c.write(t, 201, post, "/appointment-holds", object{"appointmentTypeId": kind["id"], "customerId": ada, "localStart": date(6) + "T" + clock + ":00", "minutes": 5}))
+			made := c.write(t, 201, post, "/appointment-holds", object{"appointmentTypeId": kind["id"], "customerId": ada, "localStart": date(6) + "T" + clock + ":00", "minutes": 5})
+			hold := c.readable(t, decode(t, made))
+			if read := c.Send(t, 200, get, path(text(hold, "id")), nil).Header.Get("ETag"); read != made.Header.Get("ETag") {
+				t.Errorf("GET has the ETag %s, and POST %s", read, made.Header.Get("ETag"))
+			}
+			return hold
 		}
 		released, paid := hold("09:00"), hold("10:00")
 		has(t, c.get(t, path(text(paid, "appointmentId"))), object{"status": "held"})
 		c.refuses(t, "SLOT_UNAVAILABLE", post, "/appointments", object{"appointmentTypeId": kind["id"], "customerId": ben, "localStart": date(6) + "T09:30:00"})
 		c.delete(t, path(text(released, "id")))
+		has(t, c.get(t, path(text(released, "id"))), object{"status": "released", "appointmentId": released["appointmentId"]})
 		if got := c.slots(t, kind, 6, ""); got[0] != "09:00" || slices.Contains(got, "10:00") {
 			t.Errorf("%v", got)
 		}
 		c.do(t, path(text(paid, "id"))+"/confirm", by("CASH"))
 		has(t, c.get(t, path(text(paid, "appointmentId"))), object{"status": "booked", "customer.id": ada})
+		has(t, c.get(t, path(text(paid, "id"))), object{"status": "confirmed", "appointmentId": paid["appointmentId"]})
 	})
 	t.Run("passes pay, and a waiting customer takes a slot that becomes free", func(t *testing.T) {
 		kind := c.appointmentType(t, nil, c.staff(t, "Sam", nil))

@@ -31,7 +31,7 @@ func testHolds(t *testing.T, p *platform) {
 	t.Run("a hold takes spots until it is deleted", func(t *testing.T) {
 		made := hold(t, nil)
 		id := text(made, "id")
-		has(t, made, object{"status": "active", "purchasedById": ada, "transactionId": nil, "lines.0.eventDateId": dateID, "lines.0.spots": 2, "total": 80})
+		has(t, made, object{"status": "active", "purchasedById": ada, "transactionId": nil, "appointmentId": nil, "lines.0.eventDateId": dateID, "lines.0.spots": 2, "total": 80})
 		if !strings.HasPrefix(id, "hold_") || minutes(t, made) != 15 {
 			t.Errorf("%v", made)
 		}

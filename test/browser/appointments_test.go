@@ -16,6 +16,37 @@ type salonData struct {
 	starts                                                                                         time.Time
 }
 
+// addShort adds appointments of 5 and 10 minutes that follow each other.
+func (w *world) addShort(t *testing.T, d *salonData) {
+	t.Helper()
+	ctx := w.company.Ctx(t.Context())
+	kind, err := w.op.Types.CreateAppointmentType(ctx, &bookingv1.CreateAppointmentTypeRequest{
+		Title: "Blood pressure check", Lengths: []int32{5, 10}, SlotMinutes: 5, StaffIds: []string{d.staff},
+		Prices: []*bookingv1.NewAppointmentPrice{{Option: &bookingv1.NewPricingOption{Name: "Standard", Price: 500}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []*bookingv1.ImportedAppointment
+	at := d.starts.Add(-2 * time.Hour)
+	for _, minutes := range []int32{5, 5, 10, 5, 10, 10} {
+		lines = append(lines, &bookingv1.ImportedAppointment{
+			Reference: "short-" + at.Format("15:04"), Customer: d.customer, AppointmentType: kind.GetAppointmentType().GetId(), Staff: d.staff,
+			StartsAt: timestamppb.New(at), LengthMinutes: minutes,
+		})
+		at = at.Add(time.Duration(minutes) * time.Minute)
+	}
+	res, err := w.op.Appointments.ImportAppointments(ctx, &bookingv1.ImportAppointmentsRequest{Appointments: lines})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range res.GetResults() {
+		if x.GetId() == "" {
+			t.Fatalf("a short appointment is not imported: %v", x)
+		}
+	}
+}
+
 // addSalon adds a staff member with hours and time off, a room, a holiday, an appointment type, an
 // appointment in two days, and a calendar address.
 func (w *world) addSalon(t *testing.T) (d salonData) {
@@ -70,6 +101,7 @@ func (w *world) addSalon(t *testing.T) (d salonData) {
 	if d.appointment = booked.GetResults()[0].GetId(); d.appointment == "" {
 		t.Fatalf("the appointment is not imported: %v", booked.GetResults())
 	}
+	w.addShort(t, &d)
 	calendar, err := w.op.Calendars.CreateCalendar(ctx, &bookingv1.CreateCalendarRequest{Kind: bookingv1.CalendarKind_CALENDAR_KIND_STAFF, SubjectId: d.staff})
 	must(err)
 	d.calendar = calendar.GetCalendar().GetId()

@@ -73,7 +73,7 @@ func (b *tab) fits(p place, size int64) {
 
 // misfits returns the elements that make the page wider than the window, and the elements that are
 // wider than their box, which then hides a part, scrolls or overflows. It leaves out elements that
-// are meant to scroll.
+// are meant to scroll. It also returns the appointments and classes of a column that overlap.
 func (b *tab) misfits(width int64) []string {
 	b.t.Helper()
 	return eval[[]string](b, fmt.Sprintf(`(() => {
@@ -87,6 +87,8 @@ func (b *tab) misfits(width int64) []string {
 			const box = e.parentElement.closest(".card, .day, .slot, .note, .button, button, td, th, .choice, .pick");
 			return box && e.getBoundingClientRect().right > box.getBoundingClientRect().right + 1;
 		}).map(e => "sticks out of its box: " + html(e));
-		return wide.concat(cut.slice(0, 3), out.slice(0, 3));
+		const blocks = [...document.querySelectorAll(".track")].flatMap(t => [...t.querySelectorAll(".block:not(.timeoff)")].map(e => ({e, at: e.getBoundingClientRect()}))
+			.sort((a, b) => a.at.top - b.at.top).filter((b, i, all) => i > 0 && b.at.top < all[i - 1].at.bottom - 0.5).map(b => "overlaps another: " + html(b.e)));
+		return wide.concat(cut.slice(0, 3), out.slice(0, 3), blocks.slice(0, 3));
 	})()`, width))
 }

@@ -2468,7 +2468,7 @@ type AppointmentHoldWrite struct {
 	// StartsAt When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type.
 	StartsAt *string `json:"startsAt,omitempty"`
 
-	// WaiveHours Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time.
+	// WaiveHours Whether to ignore working hours, holidays and the grid too. `staffId` is then required, and can be somebody who does not offer the type. Time off is kept, and nobody gets two appointments at a time.
 	WaiveHours *bool `json:"waiveHours,omitempty"`
 
 	// WaiveNotice Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type.
@@ -2483,13 +2483,13 @@ type AppointmentMove struct {
 	// LengthMinutes One of the lengths of the type.
 	LengthMinutes *int `json:"lengthMinutes,omitempty"`
 
-	// LocalStart When the appointment starts, instead of `startsAt`: local time in the time zone of the type. A time that the clock skips is refused. Of a time that occurs twice, the first occurrence counts.
+	// LocalStart When the appointment starts, instead of `startsAt`: local time in the time zone that the type has now. A time that the clock skips is refused. Of a time that occurs twice, the first occurrence counts.
 	LocalStart *string `json:"localStart,omitempty"`
 
-	// StaffID The id of another staff member (`staff_…`), who offers the type, unless `waiveHours` is true.
+	// StaffID The id of another staff member (`staff_…`), who offers the type, unless `waiveHours` is true. The present one need not offer it.
 	StaffID *string `json:"staffId,omitempty"`
 
-	// StartsAt When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type.
+	// StartsAt When the appointment starts: in UTC, with an offset, or as local time in the time zone that the type has now.
 	StartsAt *string `json:"startsAt,omitempty"`
 
 	// WaiveHours Whether to ignore working hours, holidays and the grid too. Time off is kept, and nobody gets two appointments at a time.
@@ -2762,7 +2762,7 @@ type AppointmentWrite struct {
 	// StartsAt When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type.
 	StartsAt *string `json:"startsAt,omitempty"`
 
-	// WaiveHours Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time.
+	// WaiveHours Whether to ignore working hours, holidays and the grid too. `staffId` is then required, and can be somebody who does not offer the type. Time off is kept, and nobody gets two appointments at a time.
 	WaiveHours *bool `json:"waiveHours,omitempty"`
 
 	// WaiveNotice Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type.
@@ -3692,6 +3692,9 @@ type EventsPage struct {
 
 // Hold Spots that are reserved for a limited time.
 type Hold struct {
+	// AppointmentID The id of the appointment (`appt_…`) whose slot is held, or null if the spots are of other event dates.
+	AppointmentID *string `json:"appointmentId"`
+
 	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	CreatedAt Timestamp `json:"createdAt"`
 
@@ -7876,7 +7879,7 @@ type FindSlotsParams struct {
 	// AppointmentTypeID The appointment type (`apt_…`).
 	AppointmentTypeID string `form:"appointmentTypeId" json:"appointmentTypeId"`
 
-	// LengthMinutes One of the lengths of the type. Defaults to the shortest.
+	// LengthMinutes One of the lengths of the type. Defaults to the shortest, or to the present length of `movingId`.
 	LengthMinutes *int `form:"lengthMinutes,omitempty" json:"lengthMinutes,omitempty"`
 
 	// StaffID Return only slots of this staff member (`staff_…`). Without it, slots of anyone who offers the type.
@@ -7897,7 +7900,7 @@ type FindSlotsParams struct {
 	// WaiveNotice If `true`, ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type.
 	WaiveNotice *bool `form:"waiveNotice,omitempty" json:"waiveNotice,omitempty"`
 
-	// MovingID An appointment that you want to move (`appt_…`). Its own time counts as free.
+	// MovingID An appointment of this type that you want to move (`appt_…`). Its own time counts as free, and the type can be inactive. `lengthMinutes` can be its present length, and `staffId` its present staff member, even if the type no longer has them.
 	MovingID *string `form:"movingId,omitempty" json:"movingId,omitempty"`
 
 	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
@@ -9675,6 +9678,8 @@ type ClientInterface interface {
 	// Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
 	// a week. Set `startsFrom` and `startsBefore` to read a span.
 	//
+	// If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
+	//
 	// `total` counts at most 10,000 dates.
 	//
 	// Corresponds with GET /event-dates (the `ListEventDates` operationId).
@@ -9714,6 +9719,8 @@ type ClientInterface interface {
 	// Updates the members that you send and returns the event date. Omitted members do not change. Spots that become
 	// free go to the waitlist.
 	//
+	// The date of an appointment is refused with `APPOINTMENT_EVENT`. Use `POST /appointments/{id}/move` instead.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /event-dates/{id} (the `UpdateEventDate` operationId).
@@ -9726,6 +9733,8 @@ type ClientInterface interface {
 	// Updates the members that you send and returns the event date. Omitted members do not change. Spots that become
 	// free go to the waitlist.
 	//
+	// The date of an appointment is refused with `APPOINTMENT_EVENT`. Use `POST /appointments/{id}/move` instead.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /event-dates/{id} (the `UpdateEventDate` operationId).
@@ -9737,6 +9746,8 @@ type ClientInterface interface {
 	//
 	// Cancels the date with all its registrations, regardless of the cancellation policy: the credits return to the
 	// passes, and `refundDue` of each registration is what was paid. Holds and waitlist entries of the date end.
+	//
+	// Cancelling the date of an appointment cancels the appointment.
 	//
 	// If the date is already cancelled, the request fails with `ALREADY_CANCELLED`, unless it has the
 	// `Idempotency-Key` of the first request.
@@ -9752,6 +9763,8 @@ type ClientInterface interface {
 	//
 	// Cancels the date with all its registrations, regardless of the cancellation policy: the credits return to the
 	// passes, and `refundDue` of each registration is what was paid. Holds and waitlist entries of the date end.
+	//
+	// Cancelling the date of an appointment cancels the appointment.
 	//
 	// If the date is already cancelled, the request fails with `ALREADY_CANCELLED`, unless it has the
 	// `Idempotency-Key` of the first request.
@@ -13098,6 +13111,8 @@ func (c *Client) UpdateDiscountCode(ctx context.Context, id DiscountCodeID, para
 // Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
 // a week. Set `startsFrom` and `startsBefore` to read a span.
 //
+// If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
+//
 // `total` counts at most 10,000 dates.
 //
 // Corresponds with GET /event-dates (the `ListEventDates` operationId).
@@ -13177,6 +13192,8 @@ func (c *Client) PatchEventDate(ctx context.Context, id EventDateID, params *Pat
 // Updates the members that you send and returns the event date. Omitted members do not change. Spots that become
 // free go to the waitlist.
 //
+// The date of an appointment is refused with `APPOINTMENT_EVENT`. Use `POST /appointments/{id}/move` instead.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /event-dates/{id} (the `UpdateEventDate` operationId).
@@ -13199,6 +13216,8 @@ func (c *Client) UpdateEventDateWithBody(ctx context.Context, id EventDateID, pa
 // Updates the members that you send and returns the event date. Omitted members do not change. Spots that become
 // free go to the waitlist.
 //
+// The date of an appointment is refused with `APPOINTMENT_EVENT`. Use `POST /appointments/{id}/move` instead.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /event-dates/{id} (the `UpdateEventDate` operationId).
@@ -13220,6 +13239,8 @@ func (c *Client) UpdateEventDate(ctx context.Context, id EventDateID, params *Up
 //
 // Cancels the date with all its registrations, regardless of the cancellation policy: the credits return to the
 // passes, and `refundDue` of each registration is what was paid. Holds and waitlist entries of the date end.
+//
+// Cancelling the date of an appointment cancels the appointment.
 //
 // If the date is already cancelled, the request fails with `ALREADY_CANCELLED`, unless it has the
 // `Idempotency-Key` of the first request.
@@ -13245,6 +13266,8 @@ func (c *Client) CancelEventDateWithBody(ctx context.Context, id EventDateID, pa
 //
 // Cancels the date with all its registrations, regardless of the cancellation policy: the credits return to the
 // passes, and `refundDue` of each registration is what was paid. Holds and waitlist entries of the date end.
+//
+// Cancelling the date of an appointment cancels the appointment.
 //
 // If the date is already cancelled, the request fails with `ALREADY_CANCELLED`, unless it has the
 // `Idempotency-Key` of the first request.
@@ -30158,6 +30181,8 @@ type ClientWithResponsesInterface interface {
 	// Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
 	// a week. Set `startsFrom` and `startsBefore` to read a span.
 	//
+	// If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
+	//
 	// `total` counts at most 10,000 dates.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -30201,6 +30226,8 @@ type ClientWithResponsesInterface interface {
 	// Updates the members that you send and returns the event date. Omitted members do not change. Spots that become
 	// free go to the waitlist.
 	//
+	// The date of an appointment is refused with `APPOINTMENT_EVENT`. Use `POST /appointments/{id}/move` instead.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /event-dates/{id} (the `UpdateEventDate` operationId).
@@ -30213,6 +30240,8 @@ type ClientWithResponsesInterface interface {
 	// Updates the members that you send and returns the event date. Omitted members do not change. Spots that become
 	// free go to the waitlist.
 	//
+	// The date of an appointment is refused with `APPOINTMENT_EVENT`. Use `POST /appointments/{id}/move` instead.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /event-dates/{id} (the `UpdateEventDate` operationId).
@@ -30224,6 +30253,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Cancels the date with all its registrations, regardless of the cancellation policy: the credits return to the
 	// passes, and `refundDue` of each registration is what was paid. Holds and waitlist entries of the date end.
+	//
+	// Cancelling the date of an appointment cancels the appointment.
 	//
 	// If the date is already cancelled, the request fails with `ALREADY_CANCELLED`, unless it has the
 	// `Idempotency-Key` of the first request.
@@ -30239,6 +30270,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Cancels the date with all its registrations, regardless of the cancellation policy: the credits return to the
 	// passes, and `refundDue` of each registration is what was paid. Holds and waitlist entries of the date end.
+	//
+	// Cancelling the date of an appointment cancels the appointment.
 	//
 	// If the date is already cancelled, the request fails with `ALREADY_CANCELLED`, unless it has the
 	// `Idempotency-Key` of the first request.
@@ -40136,6 +40169,8 @@ func (c *ClientWithResponses) UpdateDiscountCodeWithResponse(ctx context.Context
 // Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
 // a week. Set `startsFrom` and `startsBefore` to read a span.
 //
+// If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
+//
 // `total` counts at most 10,000 dates.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -40203,6 +40238,8 @@ func (c *ClientWithResponses) PatchEventDateWithResponse(ctx context.Context, id
 // Updates the members that you send and returns the event date. Omitted members do not change. Spots that become
 // free go to the waitlist.
 //
+// The date of an appointment is refused with `APPOINTMENT_EVENT`. Use `POST /appointments/{id}/move` instead.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /event-dates/{id} (the `UpdateEventDate` operationId).
@@ -40221,6 +40258,8 @@ func (c *ClientWithResponses) UpdateEventDateWithBodyWithResponse(ctx context.Co
 // Updates the members that you send and returns the event date. Omitted members do not change. Spots that become
 // free go to the waitlist.
 //
+// The date of an appointment is refused with `APPOINTMENT_EVENT`. Use `POST /appointments/{id}/move` instead.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /event-dates/{id} (the `UpdateEventDate` operationId).
@@ -40238,6 +40277,8 @@ func (c *ClientWithResponses) UpdateEventDateWithResponse(ctx context.Context, i
 //
 // Cancels the date with all its registrations, regardless of the cancellation policy: the credits return to the
 // passes, and `refundDue` of each registration is what was paid. Holds and waitlist entries of the date end.
+//
+// Cancelling the date of an appointment cancels the appointment.
 //
 // If the date is already cancelled, the request fails with `ALREADY_CANCELLED`, unless it has the
 // `Idempotency-Key` of the first request.
@@ -40259,6 +40300,8 @@ func (c *ClientWithResponses) CancelEventDateWithBodyWithResponse(ctx context.Co
 //
 // Cancels the date with all its registrations, regardless of the cancellation policy: the credits return to the
 // passes, and `refundDue` of each registration is what was paid. Holds and waitlist entries of the date end.
+//
+// Cancelling the date of an appointment cancels the appointment.
 //
 // If the date is already cancelled, the request fails with `ALREADY_CANCELLED`, unless it has the
 // `Idempotency-Key` of the first request.

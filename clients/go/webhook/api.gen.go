@@ -1853,6 +1853,9 @@ type EventUpdated struct {
 
 // Hold Spots that are reserved for a limited time.
 type Hold struct {
+	// AppointmentID The id of the appointment (`appt_…`) whose slot is held, or null if the spots are of other event dates.
+	AppointmentID *string `json:"appointmentId"`
+
 	// CreatedAt When the hold was created.
 	CreatedAt string `json:"createdAt"`
 

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -88,8 +89,7 @@ func TakenTime(t *model.TakenTime, appointment *model.AppointmentBooking) *booki
 	return out
 }
 
-// ImportedAppointment reads an appointment of an import. currency is that of an appointment for which
-// nothing was paid.
+// ImportedAppointment reads an appointment of an import. currency is that of a payment without one.
 func ImportedAppointment(a *bookingv1.ImportedAppointment, currency string) model.ImportedAppointment {
 	out := model.ImportedAppointment{
 		Reference: strings.TrimSpace(a.GetReference()), Customer: strings.TrimSpace(a.GetCustomer()),
@@ -104,6 +104,7 @@ func ImportedAppointment(a *bookingv1.ImportedAppointment, currency string) mode
 	switch p := a.GetPayment().(type) {
 	case *bookingv1.ImportedAppointment_Card:
 		out.Payment = importedCard(p.Card)
+		out.Payment.Currency = cmp.Or(out.Payment.Currency, currency)
 	case *bookingv1.ImportedAppointment_Pass:
 		out.Payment, out.PassID = model.Payment{Method: model.Pass, Credits: p.Pass.GetCreditsUsed()}, p.Pass.GetCustomerPassId()
 	}

@@ -15,6 +15,9 @@ func Hold(h *model.Hold) *bookingv1.Hold {
 		Id: h.ID.String(), PurchaserId: h.Purchaser.ID.String(), ExpiresAt: timestamppb.New(h.ExpiresAt),
 		Status: valueOf[bookingv1.HoldStatus](h.Status), CreatedAt: timestamppb.New(model.CreatedAt(h.ID.UUID())), Version: h.Version(),
 	}
+	if a := h.Appointment(); !a.IsZero() {
+		out.AppointmentId = a.String()
+	}
 	for i := range h.Bookings {
 		out.Bookings = append(out.Bookings, Booking(&h.Transaction, &h.Bookings[i]))
 	}

@@ -186,6 +186,9 @@ create index if not exists assignments_by_time on assignments (company_id, resou
 -- An assignment of at most two days that overlaps a span is found by its start. These are the longer ones.
 create index if not exists assignments_long on assignments (company_id, resource_id, taken_until)
     where active and taken_until - taken_from > interval '2 days';
+-- What takes the units of a room next.
+create index if not exists assignments_by_unit on assignments (company_id, resource_id, unit, taken_until) include (taken_from, event_date_id)
+    where active and unit > 0;
 -- Lists of the dates of a person or a room.
 create index if not exists assignments_by_resource on assignments (company_id, resource_id, taken_from, event_date_id);
 -- Lists of the appointments of a person or in a room, by start.

@@ -186,7 +186,7 @@ func (l *AppointmentImport) Record(a *ImportedAppointment) (id.Appointment, *Imp
 	l.record(a, customer, Booking{
 		ID: booking, Cancelled: a.Cancelled, Refunded: a.Refunded, Spaces: 1, BoughtFor: boughtFor, Option: option, Payment: a.Payment,
 		Date: BookedDate{
-			ID: date, Event: id.Event(of.ID), StartsAt: a.StartsAt.Truncate(time.Second), Minutes: a.Minutes, Timezone: of.Timezone,
+			ID: date, Event: id.Event(of.ID), StartsAt: a.StartsAt.Truncate(time.Second), Minutes: a.Minutes, Timezone: of.Timezone, OfAppointment: true,
 		},
 	}, assigned)
 	return id.Appointment(booking), nil

@@ -78,6 +78,8 @@ type BookedDate struct {
 	Event      id.Event
 	EventTitle string
 	EventType  EventType
+	// OfAppointment means that the date is that of an appointment.
+	OfAppointment bool
 }
 
 // LocalDay returns the day of the date in its own zone, as YYYY-MM-DD.

@@ -1,6 +1,10 @@
 package model
 
-import "time"
+import (
+	"time"
+
+	"reservation.dev/platform/id"
+)
 
 // HoldStatus is the status of a hold as readers see it.
 //
@@ -36,6 +40,16 @@ func HeldStatus(s TransactionStatus, expiresAt, now time.Time) HoldStatus {
 	default:
 		return HoldActive
 	}
+}
+
+// Appointment returns the appointment whose slot is held; zero if the hold is of other dates.
+func (h *Hold) Appointment() id.Appointment {
+	for i := range h.Bookings {
+		if b := &h.Bookings[i]; b.Date.OfAppointment {
+			return id.Appointment(b.ID)
+		}
+	}
+	return id.Appointment{}
 }
 
 // Version increases when the hold ends, and with every later change of the purchase.

@@ -81,6 +81,21 @@ type Calendar struct {
 	Holidays     []Date // at the location of the type
 }
 
+// Take adds the time of a date that uses a choice. It ignores the staff members and rooms that the calendar does not
+// have.
+func (c *Calendar) Take(choice Choice, date Taken) {
+	for i := range c.Staff {
+		if who := &c.Staff[i]; who.ID == choice.Staff {
+			who.Taken = append(who.Taken, date)
+		}
+	}
+	for _, u := range choice.Rooms {
+		if r := c.Rooms[u.Room]; r != nil {
+			r.Taken = append(r.Taken, TakenUnit{Unit: u.Unit, Span: date.Span})
+		}
+	}
+}
+
 // Query is what a slot must fulfil.
 type Query struct {
 	Length time.Duration

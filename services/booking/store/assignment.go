@@ -30,23 +30,29 @@ const (
 	lockRoomsSQL = `select r.id, 'room', r.name, '', r.active, r.capacity from rooms r
 		where r.company_id = $1 and r.id` + pg.AmongIDs + ` order by r.id for no key update`
 
+	// overlappingNeed reads the active assignments that overlap the time of n. Those of one unit do not overlap each
+	// other, so they are the ones that end during this time, and at most the next one of each unit. Times are compared
+	// rather than ranges, because only they are searched with an index under row level security.
+	overlappingNeed = `select ` + takenByNeed + ` and a.taken_until > n.taken_from and a.taken_until <= n.taken_until
+			union all
+			select a.* from (select ` + takenByNeed + nextByNeed + `) a where a.unit = 0 and a.taken_from < n.taken_until
+			union all
+			select a.* from rooms r cross join generate_series(1, r.capacity) u(unit)
+				cross join lateral (select ` + takenByNeed + ` and a.unit = u.unit::smallint and a.unit > 0` + nextByNeed + `) a
+				where r.company_id = $1 and r.id = n.resource_id and a.taken_from < n.taken_until`
+
+	takenByNeed = `a.unit, a.event_date_id, a.taken_from from assignments a
+				where a.company_id = $1 and a.resource_id = n.resource_id and a.active`
+
+	nextByNeed = ` and a.taken_until > n.taken_until order by a.taken_until limit 1`
+
 	// OccupiedSQL finds the units that other dates take during each of several times, and the first of these
-	// dates. $5 is the dates to leave out. The longest assignment of a resource bounds the part of the index
-	// that can overlap a time.
-	OccupiedSQL = `with resources as materialized (
-			select r.id, l.longest from (select distinct n.id from unnest($2::uuid[]) n(id)) r
-			cross join lateral (
-				select make_interval(secs => max(extract(epoch from a.taken_until - a.taken_from))::double precision) as longest
-				from assignments a where a.company_id = $1 and a.resource_id = r.id and a.active
-					and a.taken_until > (select min(t) from unnest($3::timestamptz[]) t)) l)
-		select n.i, o.units, o.first
+	// dates. $5 is the dates to leave out.
+	OccupiedSQL = `select n.i, o.units, o.first
 		from unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[]) with ordinality n(resource_id, taken_from, taken_until, i)
-		join resources r on r.id = n.resource_id
 		cross join lateral (
-			select array_agg(distinct a.unit::integer) as units, (array_agg(a.event_date_id order by a.taken_from))[1] as first
-			from assignments a where a.company_id = $1 and a.resource_id = n.resource_id and a.active
-				and a.taken_until > n.taken_from and a.taken_until < n.taken_until + r.longest and a.taken_from < n.taken_until
-				and a.event_date_id not in (select unnest($5::uuid[]))
+			select array_agg(distinct a.unit::integer) as units, (array_agg(a.event_date_id order by a.taken_from, a.event_date_id))[1] as first
+			from (` + overlappingNeed + `) a where a.event_date_id not in (select unnest($5::uuid[]))
 			having count(*) > 0) o`
 
 	offSQL = `select n.i from unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[]) with ordinality n(resource_id, taken_from, taken_until, i)

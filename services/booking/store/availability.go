@@ -84,6 +84,12 @@ type CalendarQuery struct {
 	Without id.EventDate
 }
 
+// Shared returns the query that reads the same calendar and is equal for all queries that read it.
+func (q CalendarQuery) Shared() CalendarQuery {
+	q.From, q.Until = q.bounds()
+	return q
+}
+
 // CalendarType is the part of an appointment type that its calendar and its purchases need.
 type CalendarType struct {
 	ID                        id.AppointmentType
@@ -163,7 +169,7 @@ func CalendarQueries(company id.Company, which id.AppointmentType, want Calendar
 }
 
 func (r *calendarReader) queries() []pg.Query {
-	from, until := r.bounds()
+	from, until := r.want.bounds()
 	firstDay, lastDay := from.AddDate(0, 0, -3), until.AddDate(0, 0, 3)
 	args := []any{r.company, r.kind.ID, r.want.Staff, r.want.Everybody && !r.want.Staff.IsZero()}
 	with := func(more ...any) []any { return append(args[:len(args):len(args)], more...) }
@@ -183,13 +189,13 @@ func (r *calendarReader) queries() []pg.Query {
 	return queries
 }
 
-// bounds returns the time of which the calendar is read: the calendar weeks of the starts in every zone,
-// and the longest appointment with its buffers.
-func (r *calendarReader) bounds() (from, until time.Time) {
+// bounds returns the time of which the calendar is read, in UTC: the calendar weeks of the starts in every zone, and
+// the day on which the longest appointment ends with its buffers. Most queries of a week have the same bounds.
+func (q CalendarQuery) bounds() (from, until time.Time) {
 	const farthest = 16 * time.Hour // more than the offset of any zone
 	const longest = 33 * time.Hour  // a day, a buffer of 8 hours and a clock change
-	from, until = monday(r.want.From.Add(-farthest)).Add(-farthest), monday(r.want.Until.Add(farthest)).AddDate(0, 0, 7).Add(farthest)
-	if last := r.want.Until.Add(longest); last.After(until) {
+	from, until = monday(q.From.Add(-farthest)).Add(-farthest), monday(q.Until.Add(farthest)).AddDate(0, 0, 7).Add(farthest)
+	if last := q.Until.UTC().Add(longest).Truncate(24*time.Hour).AddDate(0, 0, 1); last.After(until) {
 		until = last
 	}
 	return from, until

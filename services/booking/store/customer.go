@@ -127,24 +127,11 @@ func (s *Store) RepairCopy(ctx context.Context, company id.Company, c *CustomerC
 	return repaired, err
 }
 
-const (
-	FenceSQL = `select from customers where company_id = $1 and id = $2 for update`
-
-	customersOfSQL = `select c.deleted_at is not null from customers c where c.company_id = $1 and c.id in (
-			select t.purchaser_id from transactions t where t.company_id = $1 and t.id = $2
-			union all
-			select b.bought_for from bookings b where b.company_id = $1 and b.transaction_id = $2)
-		order by c.id for key share of c`
-)
-
-// FenceCustomer waits until every commit that has read the customer has ended. It takes no other
-// lock, and releases its lock when it returns.
-func (s *Store) FenceCustomer(ctx context.Context, company id.Company, customer id.Customer) error {
-	return s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, FenceSQL, company, customer)
-		return err
-	})
-}
+const customersOfSQL = `select c.deleted_at is not null from customers c where c.company_id = $1 and c.id in (
+		select t.purchaser_id from transactions t where t.company_id = $1 and t.id = $2
+		union all
+		select b.bought_for from bookings b where b.company_id = $1 and b.transaction_id = $2)
+	order by c.id for key share of c`
 
 // refuseDeletedCustomers returns the query that refuses a transaction if its purchaser, or a
 // customer that it is bought for, is deleted. It locks the customers, so that a later deletion is

@@ -34,7 +34,7 @@ const (
 	listEventsSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.deleted_at is null and e.listed`
 
 	// %s is the condition on the start.
-	hasDateSQL = `exists (select from event_dates d where d.company_id = $1 and d.event_id = e.id and `
+	hasDateSQL = `exists (select from event_dates d where d.company_id = $1 and d.event_id = e.id` + notVacated + ` and `
 )
 
 // filtered reports whether q has a filter.

@@ -12,10 +12,10 @@ import (
 
 const (
 	// SummariesSQL summarizes the dates of each event as model.Summarize does, without sending them. $3 is
-	// the present. The duration of the first date is a sub-select, because the planner could begin with a
-	// join, and summarize the event for each of its dates.
+	// the present. It leaves out vacated dates of appointments. The duration of the first date is a sub-select,
+	// because the planner could begin with a join, and summarize the event for each of its dates.
 	SummariesSQL = `select e.id, s.dates, s.upcoming, s.first_start, (select d.duration_minutes from event_dates d
-				where d.company_id = $1 and d.event_id = e.id and d.starts_at = s.first_start order by d.id limit 1), s.last_end, s.unlimited, s.capacity, s.booked,
+				where d.company_id = $1 and d.event_id = e.id and d.starts_at = s.first_start and d.vacated_at is null order by d.id limit 1), s.last_end, s.unlimited, s.capacity, s.booked,
 			n.id, n.starts_at, n.duration_minutes, n.timezone, n.capacity, n.booked
 		from unnest($2::uuid[]) e(id)
 		cross join lateral (
@@ -28,7 +28,7 @@ const (
 			from (
 				select d.starts_at, d.starts_at + make_interval(mins => d.duration_minutes) as ends_at, d.capacity, d.booked,
 					d.status = 'scheduled' as scheduled, d.status = 'scheduled' and d.starts_at > $3 as upcoming, count(*) over () = 1 as single
-				from event_dates d where d.company_id = $1 and d.event_id = e.id) d
+				from event_dates d where d.company_id = $1 and d.event_id = e.id and d.vacated_at is null) d
 			having count(*) > 0) s
 		left join lateral (select d.id, d.starts_at, d.duration_minutes, d.timezone, d.capacity, d.booked from event_dates d
 			where d.company_id = $1 and d.event_id = e.id and d.status = 'scheduled' and d.starts_at > $3
@@ -37,7 +37,7 @@ const (
 	// ShownDatesSQL selects the dates of each event that are to come, and if there are none, the last
 	// ones; at most $4. Whether there are any is a sub-select with a limit, which is evaluated once for
 	// each event; an exists would become a join with every date. Dates of appointments that start at the
-	// same time are in the order of the index.
+	// same time are in the order of the index. Vacated ones are left out.
 	ShownDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) n(id)` + shownOfEach
 
 	// shownAppointmentsSQL does the same for the events of appointments.
@@ -48,7 +48,7 @@ const (
 			(select * from event_dates d where d.company_id = $1 and d.event_id = n.id and d.status = 'scheduled' and d.starts_at > $3
 				order by d.starts_at, d.appointment_id limit $4)
 			union all
-			(select * from event_dates d where d.company_id = $1 and d.event_id = n.id
+			(select * from event_dates d where d.company_id = $1 and d.event_id = n.id and d.vacated_at is null
 					and (select u.id from event_dates u where u.company_id = $1 and u.event_id = n.id
 						and u.status = 'scheduled' and u.starts_at > $3 limit 1) is null
 				order by d.starts_at desc, d.appointment_id desc limit $4)
@@ -65,8 +65,8 @@ func summaries(company id.Company, events []id.Event, now time.Time, into map[id
 		var next summaryDate
 		err := rows.Scan(append([]any{&e, &s.Dates, &s.Upcoming, &s.StartsAt, &s.Minutes, &s.EndsAt, &unlimited, &capacity, &s.Taken},
 			next.fields()...)...)
-		if available := capacity - s.Taken; !unlimited {
-			s.Capacity, s.Available = &capacity, &available
+		if !unlimited {
+			s.Capacity = &capacity
 		}
 		s.Next = next.date()
 		into[e] = &s

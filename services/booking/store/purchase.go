@@ -11,8 +11,9 @@ import (
 
 // Writes of transactions. To prevent deadlocks, all statements take locks in the same order:
 // events, then transactions, then dates, and rows of each kind by id; then waitlist entries, each under
-// the lock of its transaction or its date, and discount codes. Rows of customers can be locked for key share at any time. Only the fence of a deletion (FenceCustomer) waits for that
-// lock, and it holds no other.
+// the lock of its transaction or its date, and discount codes. Rows of customers can be locked for key share
+// at any time. Only the confirmation of a deletion (customers.AwaitCommits) waits for that lock, and it holds
+// no other.
 
 const (
 	// A CHECK of the table repeats the decision made under the lock.

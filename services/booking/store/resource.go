@@ -23,10 +23,21 @@ const (
 	lackingStaffSQL = `select n.id from unnest($2::uuid[]) n(id) where not exists (select from staff s where s.company_id = $1 and s.id = n.id)`
 	lackingRoomsSQL = `select n.id from unnest($2::uuid[]) n(id) where not exists (select from rooms r where r.company_id = $1 and r.id = n.id)`
 
-	// The active assignments of a resource that overlap a span. Times are compared rather than ranges,
-	// because only they are searched with an index under row level security.
-	conflictsSQL = `select a.event_date_id, count(*) over () from assignments a
-		where a.company_id = $1 and a.resource_id = $2 and a.active and a.taken_until > $3`
+	// TimeOffConflictsSQL finds the first date of a resource that overlaps time off, and counts these dates. It hides
+	// the times from the planner, which otherwise can choose an index of the whole history.
+	TimeOffConflictsSQL = `select a.event_date_id, count(*) over ()
+		from (select $2::uuid as resource_id, $3::timestamptz as taken_from, $4::timestamptz as taken_until offset 0) n
+		cross join lateral (` + overlappingNeed + `) a
+		order by a.taken_from, a.event_date_id limit 1`
+
+	// UnitConflictsSQL finds the first date after $3 that has one of the units $4 to $5 of a room, and counts these
+	// dates.
+	UnitConflictsSQL = `select a.event_date_id, count(*) over ()
+		from generate_series($4::integer, $5::integer) u(unit)
+		cross join lateral (select a.event_date_id, a.taken_from from assignments a
+			where a.company_id = $1 and a.resource_id = $2 and a.active and a.unit > 0 and a.unit = u.unit::smallint and a.taken_until > $3
+			order by a.taken_until) a
+		order by a.taken_from, a.event_date_id limit 1`
 )
 
 // adding locks the resources of a kind of the company against additions, and counts them.
@@ -59,25 +70,17 @@ func (s *Store) Lacking(ctx context.Context, tx *pg.Tx, company id.Company, staf
 	return l, err
 }
 
-// conflicts returns the active assignments that a statement selects.
-func conflicts(ctx context.Context, tx *pg.Tx, s *pg.Statement) (c model.Conflicts, err error) {
-	s.SQL += ` order by a.taken_from, a.event_date_id limit 1`
-	err = tx.Pipeline(ctx, s.Query(pg.First(&c.First, &c.Count)))
+// TimeOffConflicts returns the active assignments during time off. The caller holds the lock of the resource.
+func (s *Store) TimeOffConflicts(ctx context.Context, tx *pg.Tx, company id.Company, t *model.TimeOff) (c model.Conflicts, err error) {
+	err = tx.Pipeline(ctx, pg.Query{SQL: TimeOffConflictsSQL, Args: []any{company, t.Resource(), t.StartsAt, t.EndsAt}, Scan: pg.First(&c.First, &c.Count)})
 	return c, err
 }
 
-// TimeOffConflicts returns the active assignments during time off. The caller holds the lock of the resource.
-func (s *Store) TimeOffConflicts(ctx context.Context, tx *pg.Tx, company id.Company, t *model.TimeOff) (model.Conflicts, error) {
-	q := pg.Statement{SQL: conflictsSQL, Args: []any{company, t.Resource(), t.StartsAt}}
-	q.And("a.taken_from < %s", t.EndsAt)
-	return conflicts(ctx, tx, &q)
-}
-
-// UnitConflicts returns the active assignments, now or later, of the units of a room beyond its capacity.
-func (s *Store) UnitConflicts(ctx context.Context, tx *pg.Tx, company id.Company, r *model.Room, now time.Time) (model.Conflicts, error) {
-	q := pg.Statement{SQL: conflictsSQL, Args: []any{company, r.ID, now}}
-	q.And("a.unit > %s", r.Capacity)
-	return conflicts(ctx, tx, &q)
+// UnitConflicts returns the active assignments, now or later, of the units beyond a room's capacity.
+func (s *Store) UnitConflicts(ctx context.Context, tx *pg.Tx, company id.Company, r *model.Room, now time.Time) (c model.Conflicts, err error) {
+	err = tx.Pipeline(ctx, pg.Query{SQL: UnitConflictsSQL, Args: []any{company, r.ID, now, r.Capacity + 1, int32(model.MaxUnits)},
+		Scan: pg.First(&c.First, &c.Count)})
+	return c, err
 }
 
 // ResourceQuery is the filter, the order and the page of a list of staff, rooms or appointment types.

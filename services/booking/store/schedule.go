@@ -33,6 +33,9 @@ const (
 	countDatesSQL = `select from event_dates d join events e on e.company_id = $1 and e.id = d.event_id and e.deleted_at is null
 		where d.company_id = $1`
 
+	// notVacated leaves out dates of appointments that lost their booking, because it was moved or its hold ended.
+	notVacated = ` and d.vacated_at is null`
+
 	waitingOfSQL = `select w.event_date_id, count(*) from waitlist_entries w
 		where w.company_id = $1 and w.event_date_id` + pg.AmongIDs + ` and w.state = 'waiting' group by w.event_date_id`
 )
@@ -83,9 +86,10 @@ func (q *ScheduleQuery) filter(s *pg.Statement) {
 	}
 }
 
-// List returns the statement that reads the page and one more date.
+// List returns the statement that reads the page and one more date, without vacated dates of appointments.
 func (q *ScheduleQuery) List(company id.Company) pg.Statement {
 	s := q.rows(company)
+	s.SQL += notVacated
 	q.Page.Add(&s)
 	return s
 }
@@ -102,6 +106,7 @@ func (q *ScheduleQuery) rows(company id.Company) pg.Statement {
 func (q *ScheduleQuery) Total(company id.Company) pg.Statement {
 	s := pg.Statement{SQL: countDatesSQL, Args: []any{company}}
 	q.filter(&s)
+	s.SQL += notVacated
 	s.SQL = "select count(*) from (" + s.SQL + " order by d.starts_at, d.id limit " + s.Arg(q.MostCounted) + ") n"
 	return s
 }

@@ -40,7 +40,7 @@ const (
 		b.id, b.is_cancelled, b.is_refunded, b.spaces, b.bought_for, b.pricing_option_id,
 		b.method, coalesce(b.currency, ''), coalesce(b.gross, 0), coalesce(b.net, 0), coalesce(b.payment_reference, ''),
 		coalesce(b.credits_used, 0), b.customer_pass_id,
-		d.id, d.starts_at, d.timezone, d.duration_minutes, e.id, e.title, e.type,
+		d.id, d.starts_at, d.timezone, d.duration_minutes, d.of_appointment, e.id, e.title, e.type,
 		coalesce(c.first_name, ''), coalesce(c.last_name, ''), coalesce(c.email, ''),
 		b.cancelled_at, coalesce(b.attendance, ''), coalesce(b.discount, 0), coalesce(b.discount_code, ''),
 		b.late, coalesce(b.cancellation_reason, ''), b.refunded_at, ` + refundDue + `, ` + refundedAmount + `
@@ -50,7 +50,7 @@ const (
 			b.event_id, b.event_date_id, b.cancelled_at, b.attendance, b.discount, b.discount_code,
 			b.late, b.cancellation_reason, b.refunded_at, b.refund_due, b.refunded_amount from bookings b
 		where b.company_id = $1 and b.transaction_id = p.id offset 0) b
-	cross join lateral (select d.id, d.starts_at, d.timezone, d.duration_minutes from event_dates d
+	cross join lateral (select d.id, d.starts_at, d.timezone, d.duration_minutes, d.appointment_id is not null as of_appointment from event_dates d
 		where d.company_id = $1 and d.id = b.event_date_id offset 0) d
 	cross join lateral (select e.id, e.title, e.type from events e
 		where e.company_id = $1 and e.id = b.event_id offset 0) e
@@ -160,7 +160,7 @@ func (l *Listing) scanTransactions(rows pgx.Rows) error {
 		err := rows.Scan(&t.ID, &t.PurchasedAt, &t.Timezone, &t.Version, &t.UpdatedAt,
 			&b.ID, &b.Cancelled, &b.Refunded, &b.Spaces, &forWhom.ID, &b.Option,
 			&p.Method, &p.Currency, &p.Gross, &p.Net, &p.Reference, &p.Credits, &p.CustomerPass,
-			&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Event, &d.EventTitle, &d.EventType,
+			&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.OfAppointment, &d.Event, &d.EventTitle, &d.EventType,
 			&forWhom.FirstName, &forWhom.LastName, &forWhom.Email, orZero{&b.CancelledAt}, &b.Attendance, &p.Discount, &p.Code,
 			&b.Late, &b.Reason, orZero{&b.RefundedAt}, &b.RefundDue, &b.RefundedAmount)
 		if err != nil {

@@ -442,6 +442,7 @@ class Hold(TypedDict):
     lines: list[HoldLine]
     transactionId: str | None
     createdAt: Timestamp
+    appointmentId: str | None
 
 
 class HoldLine(TypedDict):
@@ -2461,6 +2462,8 @@ class Operations(Client):
         Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
         a week. Set `startsFrom` and `startsBefore` to read a span.
 
+        If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
+
         `total` counts at most 10,000 dates.
         """
         return self._call("GET", "/event-dates", (), EventDatesPage, query={"page": page, "perPage": perPage, "cursor": cursor, "updatedSince": updatedSince, "startsFrom": startsFrom, "startsBefore": startsBefore, "eventId": eventId, "type": type, "status": status, "available": available})
@@ -2507,6 +2510,8 @@ class Operations(Client):
 
         Updates the members that you send and returns the event date. Omitted members do not change. Spots that become
         free go to the waitlist.
+
+        The date of an appointment is refused with `APPOINTMENT_EVENT`. Use `POST /appointments/{id}/move` instead.
         """
         return self._call("PUT", "/event-dates/{}", (event_date_id,), ScheduledDate, if_match=if_match, idempotency_key=idempotency_key, body=body)
 
@@ -2540,6 +2545,8 @@ class Operations(Client):
 
         Cancels the date with all its registrations, regardless of the cancellation policy: the credits return to the
         passes, and `refundDue` of each registration is what was paid. Holds and waitlist entries of the date end.
+
+        Cancelling the date of an appointment cancels the appointment.
 
         If the date is already cancelled, the request fails with `ALREADY_CANCELLED`, unless it has the
         `Idempotency-Key` of the first request.

@@ -347,6 +347,8 @@ export interface paths {
          *     Returns a page of the dates of all events, ordered by their start: for example, everything that takes place in
          *     a week. Set `startsFrom` and `startsBefore` to read a span.
          *
+         *     If an appointment is moved or its hold ends without a purchase, the list leaves out the date that it had.
+         *
          *     `total` counts at most 10,000 dates.
          */
         get: operations["listEventDates"];
@@ -384,6 +386,8 @@ export interface paths {
          *
          *     Updates the members that you send and returns the event date. Omitted members do not change. Spots that become
          *     free go to the waitlist.
+         *
+         *     The date of an appointment is refused with `APPOINTMENT_EVENT`. Use `POST /appointments/{id}/move` instead.
          */
         put: operations["updateEventDate"];
         post?: never;
@@ -418,6 +422,8 @@ export interface paths {
          *
          *     Cancels the date with all its registrations, regardless of the cancellation policy: the credits return to the
          *     passes, and `refundDue` of each registration is what was paid. Holds and waitlist entries of the date end.
+         *
+         *     Cancelling the date of an appointment cancels the appointment.
          *
          *     If the date is already cancelled, the request fails with `ALREADY_CANCELLED`, unless it has the
          *     `Idempotency-Key` of the first request.
@@ -4550,6 +4556,8 @@ export interface components {
             transactionId: string | null;
             /** @description When the hold was created. */
             createdAt: components["schemas"]["Timestamp"];
+            /** @description The id of the appointment (`appt_…`) whose slot is held, or null if the spots are of other event dates. */
+            appointmentId: string | null;
         };
         /** @description The spots that a hold reserves on one event date. */
         HoldLine: {
@@ -6327,7 +6335,7 @@ export interface components {
             discountCode?: string;
             /** @description Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type. */
             waiveNotice?: boolean;
-            /** @description Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time. */
+            /** @description Whether to ignore working hours, holidays and the grid too. `staffId` is then required, and can be somebody who does not offer the type. Time off is kept, and nobody gets two appointments at a time. */
             waiveHours?: boolean;
             payment?: components["schemas"]["PaymentWrite"];
         };
@@ -6353,20 +6361,20 @@ export interface components {
             discountCode?: string;
             /** @description Whether to ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type. */
             waiveNotice?: boolean;
-            /** @description Whether to ignore working hours, holidays and the grid too. `staffId` is then required. Time off is kept, and nobody gets two appointments at a time. */
+            /** @description Whether to ignore working hours, holidays and the grid too. `staffId` is then required, and can be somebody who does not offer the type. Time off is kept, and nobody gets two appointments at a time. */
             waiveHours?: boolean;
             /** @description The number of minutes until the hold expires. Defaults to 15. */
             minutes?: number;
         };
         /** @description The new slot. Omitted members do not change. */
         AppointmentMove: {
-            /** @description When the appointment starts: in UTC, with an offset, or as local time in the time zone of the type. */
+            /** @description When the appointment starts: in UTC, with an offset, or as local time in the time zone that the type has now. */
             startsAt?: string;
-            /** @description When the appointment starts, instead of `startsAt`: local time in the time zone of the type. A time that the clock skips is refused. Of a time that occurs twice, the first occurrence counts. */
+            /** @description When the appointment starts, instead of `startsAt`: local time in the time zone that the type has now. A time that the clock skips is refused. Of a time that occurs twice, the first occurrence counts. */
             localStart?: string;
             /** @description One of the lengths of the type. */
             lengthMinutes?: number;
-            /** @description The id of another staff member (`staff_…`), who offers the type, unless `waiveHours` is true. */
+            /** @description The id of another staff member (`staff_…`), who offers the type, unless `waiveHours` is true. The present one need not offer it. */
             staffId?: string;
             /** @description Whether the platform chooses another staff member if the present one is not free. */
             anyStaff?: boolean;
@@ -10848,7 +10856,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "transactionId": null,
-                     *       "createdAt": "2026-03-01T10:00:00Z"
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "appointmentId": null
                      *     }
                      */
                     "application/json": components["schemas"]["Hold"];
@@ -10918,7 +10927,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "transactionId": null,
-                     *       "createdAt": "2026-03-01T10:00:00Z"
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "appointmentId": null
                      *     }
                      */
                     "application/json": components["schemas"]["Hold"];
@@ -16656,7 +16666,7 @@ export interface operations {
             query: {
                 /** @description The appointment type (`apt_…`). */
                 appointmentTypeId: string;
-                /** @description One of the lengths of the type. Defaults to the shortest. */
+                /** @description One of the lengths of the type. Defaults to the shortest, or to the present length of `movingId`. */
                 lengthMinutes?: number;
                 /** @description Return only slots of this staff member (`staff_…`). Without it, slots of anyone who offers the type. */
                 staffId?: string;
@@ -16670,7 +16680,7 @@ export interface operations {
                 explain?: boolean;
                 /** @description If `true`, ignore `minimumNoticeMinutes` and `maximumAdvanceDays` of the type. */
                 waiveNotice?: boolean;
-                /** @description An appointment that you want to move (`appt_…`). Its own time counts as free. */
+                /** @description An appointment of this type that you want to move (`appt_…`). Its own time counts as free, and the type can be inactive. `lengthMinutes` can be its present length, and `staffId` its present staff member, even if the type no longer has them. */
                 movingId?: string;
             };
             header?: {

@@ -1068,6 +1068,8 @@ export interface components {
             transactionId: string | null;
             /** @description When the hold was created. */
             createdAt: string;
+            /** @description The id of the appointment (`appt_…`) whose slot is held, or null if the spots are of other event dates. */
+            appointmentId: string | null;
             /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
             previous?: {
                 [key: string]: unknown;

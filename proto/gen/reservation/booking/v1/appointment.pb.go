@@ -219,7 +219,7 @@ type FindSlotsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// apt_ identifier.
 	AppointmentTypeId string `protobuf:"bytes,1,opt,name=appointment_type_id,json=appointmentTypeId,proto3" json:"appointment_type_id,omitempty"`
-	// One of the type's lengths; 0 means the shortest.
+	// One of the type's lengths; 0 means the shortest, or the present length of moving_id.
 	LengthMinutes int32 `protobuf:"varint,2,opt,name=length_minutes,json=lengthMinutes,proto3" json:"length_minutes,omitempty"`
 	// staff_ identifier; if empty, anyone who offers the type.
 	StaffId string `protobuf:"bytes,3,opt,name=staff_id,json=staffId,proto3" json:"staff_id,omitempty"`
@@ -232,7 +232,9 @@ type FindSlotsRequest struct {
 	Explain bool `protobuf:"varint,7,opt,name=explain,proto3" json:"explain,omitempty"`
 	// Leaves out notice and horizon, for staff who book for a customer.
 	WaiveNotice bool `protobuf:"varint,8,opt,name=waive_notice,json=waiveNotice,proto3" json:"waive_notice,omitempty"`
-	// appt_ identifier of an appointment to be moved: its own time counts as free.
+	// appt_ identifier of an appointment of this type to be moved. Its own time counts as free, and the type
+	// can be inactive. length_minutes can be its present length, even if the type no longer has it. staff_id
+	// can be its present staff member, even if that person no longer offers the type.
 	MovingId      string `protobuf:"bytes,9,opt,name=moving_id,json=movingId,proto3" json:"moving_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -922,11 +924,12 @@ type MoveAppointmentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// appt_ identifier.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Unset fields do not change. At most one of starts_at and local_start. The new staff member must offer
-	// the type, unless waive_hours is set.
-	StartsAt      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
-	LocalStart    string                 `protobuf:"bytes,3,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
-	LengthMinutes int32                  `protobuf:"varint,4,opt,name=length_minutes,json=lengthMinutes,proto3" json:"length_minutes,omitempty"`
+	// Unset fields do not change. At most one of starts_at and local_start. A new staff member must offer
+	// the type, unless waive_hours is set. The present one need not, and the type can be inactive.
+	StartsAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
+	// Wall time as in SlotRequest: in the zone that the type has now, which the moved date gets.
+	LocalStart    string `protobuf:"bytes,3,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
+	LengthMinutes int32  `protobuf:"varint,4,opt,name=length_minutes,json=lengthMinutes,proto3" json:"length_minutes,omitempty"`
 	// staff_ identifier; if empty, the same person.
 	StaffId string `protobuf:"bytes,5,opt,name=staff_id,json=staffId,proto3" json:"staff_id,omitempty"`
 	// Chooses the staff member as BookAppointment does, if the present one is not free.

@@ -2262,7 +2262,9 @@ type Hold struct {
 	Status    HoldStatus             `protobuf:"varint,5,opt,name=status,proto3,enum=reservation.booking.v1.HoldStatus" json:"status,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Increases with every change.
-	Version       int64 `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
+	Version int64 `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
+	// appt_ identifier, if the hold is of the slot of an appointment.
+	AppointmentId string `protobuf:"bytes,8,opt,name=appointment_id,json=appointmentId,proto3" json:"appointment_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2344,6 +2346,13 @@ func (x *Hold) GetVersion() int64 {
 		return x.Version
 	}
 	return 0
+}
+
+func (x *Hold) GetAppointmentId() string {
+	if x != nil {
+		return x.AppointmentId
+	}
+	return ""
 }
 
 type HoldPlacesResponse struct {
@@ -3935,7 +3944,7 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\fpurchaser_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\vpurchaserId\x12G\n" +
 	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineB\b\xbaH\x05\x92\x01\x02\x102R\x05lines\x12\x18\n" +
 	"\aminutes\x18\x03 \x01(\x05R\aminutes\x12,\n" +
-	"\rdiscount_code\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\fdiscountCode\"\xc2\x02\n" +
+	"\rdiscount_code\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\fdiscountCode\"\xe9\x02\n" +
 	"\x04Hold\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
 	"\fpurchaser_id\x18\x02 \x01(\tR\vpurchaserId\x129\n" +
@@ -3945,7 +3954,8 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x06status\x18\x05 \x01(\x0e2\".reservation.booking.v1.HoldStatusR\x06status\x129\n" +
 	"\n" +
 	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x18\n" +
-	"\aversion\x18\a \x01(\x03R\aversion\"F\n" +
+	"\aversion\x18\a \x01(\x03R\aversion\x12%\n" +
+	"\x0eappointment_id\x18\b \x01(\tR\rappointmentId\"F\n" +
 	"\x12HoldPlacesResponse\x120\n" +
 	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"\xb3\x02\n" +
 	"\x12ConfirmHoldRequest\x12 \n" +

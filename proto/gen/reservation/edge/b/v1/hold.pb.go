@@ -41,6 +41,8 @@ type Hold struct {
 	// The transaction into which the hold was confirmed, or null.
 	TransactionId *v1.NullableText `protobuf:"bytes,9,opt,name=transaction_id,json=transactionId,proto3" json:"transaction_id,omitempty"`
 	CreatedAt     string           `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// appt_ identifier of the appointment whose slot is held, or null.
+	AppointmentId *v1.NullableText `protobuf:"bytes,11,opt,name=appointment_id,json=appointmentId,proto3" json:"appointment_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -143,6 +145,13 @@ func (x *Hold) GetCreatedAt() string {
 		return x.CreatedAt
 	}
 	return ""
+}
+
+func (x *Hold) GetAppointmentId() *v1.NullableText {
+	if x != nil {
+		return x.AppointmentId
+	}
+	return nil
 }
 
 // HoldLine is the spots that a hold reserves on one event date.
@@ -743,7 +752,7 @@ var File_reservation_edge_b_v1_hold_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_hold_proto_rawDesc = "" +
 	"\n" +
-	" reservation/edge/b/v1/hold.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a(reservation/edge/b/v1/registration.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a\x1freservation/edge/v1/types.proto\"\xac\x03\n" +
+	" reservation/edge/b/v1/hold.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a(reservation/edge/b/v1/registration.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a\x1freservation/edge/v1/types.proto\"\xf6\x03\n" +
 	"\x04Hold\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12&\n" +
@@ -757,7 +766,8 @@ const file_reservation_edge_b_v1_hold_proto_rawDesc = "" +
 	"\x0etransaction_id\x18\t \x01(\v2!.reservation.edge.v1.NullableTextR\rtransactionId\x12\x1d\n" +
 	"\n" +
 	"created_at\x18\n" +
-	" \x01(\tR\tcreatedAt\"\x9f\x02\n" +
+	" \x01(\tR\tcreatedAt\x12H\n" +
+	"\x0eappointment_id\x18\v \x01(\v2!.reservation.edge.v1.NullableTextR\rappointmentId\"\x9f\x02\n" +
 	"\bHoldLine\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x1f\n" +
 	"\vevent_title\x18\x02 \x01(\tR\n" +
@@ -838,19 +848,20 @@ var file_reservation_edge_b_v1_hold_proto_depIdxs = []int32{
 	13, // 1: reservation.edge.b.v1.Hold.discount_code:type_name -> reservation.edge.v1.NullableText
 	1,  // 2: reservation.edge.b.v1.Hold.lines:type_name -> reservation.edge.b.v1.HoldLine
 	13, // 3: reservation.edge.b.v1.Hold.transaction_id:type_name -> reservation.edge.v1.NullableText
-	12, // 4: reservation.edge.b.v1.HoldLine.price:type_name -> reservation.edge.v1.Amount
-	14, // 5: reservation.edge.b.v1.HoldWrite.lines:type_name -> reservation.edge.b.v1.LineWrite
-	2,  // 6: reservation.edge.b.v1.CreateHoldRequest.hold:type_name -> reservation.edge.b.v1.HoldWrite
-	0,  // 7: reservation.edge.b.v1.CreateHoldResponse.hold:type_name -> reservation.edge.b.v1.Hold
-	0,  // 8: reservation.edge.b.v1.GetHoldResponse.hold:type_name -> reservation.edge.b.v1.Hold
-	15, // 9: reservation.edge.b.v1.Confirmation.payment:type_name -> reservation.edge.b.v1.PaymentWrite
-	7,  // 10: reservation.edge.b.v1.ConfirmHoldRequest.confirmation:type_name -> reservation.edge.b.v1.Confirmation
-	16, // 11: reservation.edge.b.v1.ConfirmHoldResponse.transaction:type_name -> reservation.edge.b.v1.Transaction
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	13, // 4: reservation.edge.b.v1.Hold.appointment_id:type_name -> reservation.edge.v1.NullableText
+	12, // 5: reservation.edge.b.v1.HoldLine.price:type_name -> reservation.edge.v1.Amount
+	14, // 6: reservation.edge.b.v1.HoldWrite.lines:type_name -> reservation.edge.b.v1.LineWrite
+	2,  // 7: reservation.edge.b.v1.CreateHoldRequest.hold:type_name -> reservation.edge.b.v1.HoldWrite
+	0,  // 8: reservation.edge.b.v1.CreateHoldResponse.hold:type_name -> reservation.edge.b.v1.Hold
+	0,  // 9: reservation.edge.b.v1.GetHoldResponse.hold:type_name -> reservation.edge.b.v1.Hold
+	15, // 10: reservation.edge.b.v1.Confirmation.payment:type_name -> reservation.edge.b.v1.PaymentWrite
+	7,  // 11: reservation.edge.b.v1.ConfirmHoldRequest.confirmation:type_name -> reservation.edge.b.v1.Confirmation
+	16, // 12: reservation.edge.b.v1.ConfirmHoldResponse.transaction:type_name -> reservation.edge.b.v1.Transaction
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_hold_proto_init() }
