@@ -22,6 +22,8 @@ import (
 //  4. customers who have no row yet, with a new row
 //  5. redemptions and changes of redemptions that do not exist yet, with a new row
 //
+// A change of what a booking costs locks the customer only if it can take credits.
+//
 // A change by a subscription adds the customer's row first and locks the customer, the pass and, if its
 // plan has changed, the pass type. A subscription's customer has a row before the pass exists, so it adds
 // none while another transaction can have the pass. No other write locks the pass type of a plan.
