@@ -174,6 +174,7 @@ func TestChangesUnderConcurrency(t *testing.T) { // invariants 1, 9 and 18
 	var mu sync.Mutex
 	var redeemed []*passv1.RedeemCreditsRequest
 	var changes, decided []*passv1.ChangeRedemptionRequest
+	held := map[string]int32{} // by booking, after the last change that was answered
 	var wg sync.WaitGroup
 	for worker := range 20 {
 		wg.Go(func() {
@@ -181,37 +182,41 @@ func TestChangesUnderConcurrency(t *testing.T) { // invariants 1, 9 and 18
 			s := servers[worker%len(servers)]
 			for range 30 {
 				mu.Lock()
-				if len(redeemed) == 0 || r.IntN(4) == 0 {
+				if len(redeemed) == 0 || r.IntN(6) == 0 {
 					redeemed = append(redeemed, redeemRequest(customer, passes[r.IntN(len(passes))], int32(r.IntN(4))))
 				}
 				req := redeemed[r.IntN(len(redeemed))]
-				change := changeRequest(req, int32(r.IntN(4)), int32(r.IntN(4)))
+				from := req.GetItems()[0].GetCredits()
+				if changed, ok := held[req.GetItems()[0].GetItemId()]; ok {
+					from = changed
+				}
+				change := changeRequest(req, from, int32(r.IntN(4)))
 				if len(changes) > 0 && r.IntN(3) == 0 {
 					change = changes[r.IntN(len(changes))]
 				}
-				kind := r.IntN(8)
-				if kind == 3 && len(decided) > 0 && r.IntN(2) == 0 {
-					change = decided[len(decided)-1]
+				kind := r.IntN(24)
+				if kind < 3 && len(decided) > 0 {
+					change = decided[len(decided)-1-r.IntN(min(len(decided), 3))]
 				}
 				changes = append(changes, change)
 				mu.Unlock()
 				var err error
 				switch kind {
-				case 0, 1, 2:
-					if _, err = s.ChangeRedemption(ctx, change); err == nil {
-						mu.Lock()
-						decided = append(decided, change)
-						mu.Unlock()
-					}
-				case 3:
+				case 0, 1, 2, 3:
 					_, err = s.CancelRedemptionChange(ctx, &passv1.CancelRedemptionChangeRequest{
 						RedemptionId: change.GetRedemptionId(), ItemId: change.GetItem().GetItemId(), ChangeId: change.GetChangeId()})
 				case 4:
 					_, err = s.ReturnCredits(ctx, &passv1.ReturnCreditsRequest{RedemptionId: req.GetRedemptionId(), ReturnId: req.GetItems()[0].GetItemId(), CustomerPassId: passes[0]})
 				case 5:
 					_, err = s.CancelRedemption(ctx, &passv1.CancelRedemptionRequest{RedemptionId: req.GetRedemptionId()})
-				default:
+				case 6, 7, 8, 9, 10, 11:
 					_, err = s.RedeemCredits(ctx, req)
+				default:
+					if _, err = s.ChangeRedemption(ctx, change); err == nil {
+						mu.Lock()
+						decided, held[change.GetItem().GetItemId()] = append(decided, change), change.GetItem().GetCredits()
+						mu.Unlock()
+					}
 				}
 				if !accepted[reason(err)] {
 					t.Error(err)
