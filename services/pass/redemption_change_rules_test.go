@@ -61,6 +61,20 @@ func TestFaultsOfChanges(t *testing.T) { // invariant 6
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("an identifier of a change belongs to one booking of a redemption", func(t *testing.T) {
+		customer := w.customer()
+		two := redeemRequest(customer, w.give(customer, nil).GetId(), 2, 2)
+		w.mustRedeem(two)
+		change := changeRequest(two, 2, 3)
+		w.mustChange(change)
+		change.Item.ItemId = two.GetItems()[1].GetItemId()
+		if _, err := w.changeRedemption(change); faults(err) != "change_id:unique" {
+			t.Errorf("got %v", err)
+		}
+		if _, err := w.cancelChange(change); faults(err) != "change_id:unique" {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("another company has changes of its own", func(t *testing.T) {
 		stranger := w.of(id.New[id.Company]())
 		if _, err := stranger.changeRedemption(ok); !fault.Is(err, fault.NotFound) {
@@ -72,6 +86,28 @@ func TestFaultsOfChanges(t *testing.T) { // invariant 6
 		}
 	})
 	w.verify()
+}
+
+// TestBookingWithoutCredits cancels a redemption of no credits. The previous release stored no time for it.
+func TestBookingWithoutCredits(t *testing.T) { // invariants 9 and 18
+	w := open(t)
+	for name, forget := range map[string]string{
+		"this release": `select`, "the previous release": `update redemption_items set returned_at = null`,
+	} {
+		t.Run("a redemption that "+name+" has cancelled cannot be changed", func(t *testing.T) {
+			_, req := w.paidWith(0)
+			if _, err := w.client.CancelRedemption(w.as(w.company), &passv1.CancelRedemptionRequest{RedemptionId: req.GetRedemptionId()}); err != nil {
+				t.Fatal(err)
+			}
+			w.exec(forget)
+			if _, err := w.changeRedemption(changeRequest(req, 0, 3)); reason(err) != ReasonRedemptionCancelled {
+				t.Errorf("got %v", err)
+			}
+			if res := w.returnFirst(req); res.GetChanged() || res.GetRemainingUses() != 10 {
+				t.Errorf("got %v", res)
+			}
+		})
+	}
 }
 
 // TestDecideChange decides changes by passes whose uses are unlimited or not.
