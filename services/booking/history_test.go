@@ -18,9 +18,15 @@ import (
 func (w *world) named() (context.Context, string) {
 	w.t.Helper()
 	subject := id.New[id.APIClient]().String()
+	return w.callerNamed(subject), subject
+}
+
+// callerNamed returns a context with a token of the company that has the identifier.
+func (w *world) callerNamed(subject string) context.Context {
+	w.t.Helper()
 	return bearer(w.t.Context(), w.issuer.Sign(token.Claims{
 		Subject: subject, Company: w.company, Scopes: []string{"bookings:read", "bookings:write", "events:write"},
-	})), subject
+	}))
 }
 
 // history reads the history of a booking, two entries a page.
