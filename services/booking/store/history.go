@@ -97,7 +97,7 @@ func AddHistory(company id.Company, entries ...model.HistoryEntry) pg.Query {
 const (
 	// Moves that raised the price added to what was paid for the booking. The first change knows the booking as
 	// it was bought.
-	bookedSQL = `select t.purchased_at, coalesce(t.created_by, ''), coalesce(t.after_start_reason, ''),
+	BookedSQL = `select t.purchased_at, coalesce(t.created_by, ''), coalesce(t.after_start_reason, ''),
 			coalesce(b.money_method, b.method), coalesce(b.payment_reference, ''),
 			coalesce(b.gross, 0) - coalesce((select sum(h.amount) from booking_history h
 				where h.company_id = $1 and h.booking_id = $2 and h.action = 'moved'), 0)::bigint,
@@ -128,7 +128,7 @@ func (s *Store) History(ctx context.Context, company id.Company, b id.Booking, p
 	err := s.ReadOf(ctx, company,
 		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
 		pg.Query{SQL: bookingPurchaserSQL, Args: args, Scan: l.scanPurchaser},
-		pg.Query{SQL: bookedSQL, Args: args, Scan: pg.First(&booked.At, &booked.Actor, &booked.Reason,
+		pg.Query{SQL: BookedSQL, Args: args, Scan: pg.First(&booked.At, &booked.Actor, &booked.Reason,
 			&booked.Method, &booked.Reference, &booked.Amount, &before)},
 		pg.Query{SQL: HistorySQL, Args: []any{company, b, after, p.Size + 1}, Scan: scanHistory(b, &changes)})
 	if err := l.only(&found, err); err != nil {
