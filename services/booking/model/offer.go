@@ -31,7 +31,9 @@ type OfferedDate struct {
 	Rules       BookingRules
 	Capacity    *int32
 	Booked      int32
-	granted     int32 // spaces of the orders granted so far
+	// OfAppointment means that the date is of an appointment, which books and moves it.
+	OfAppointment bool
+	granted       int32 // spaces of the orders granted so far
 }
 
 func (d *OfferedDate) free() int32 {

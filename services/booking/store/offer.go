@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	LockDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked, d.event_id
-		from event_dates d where d.company_id = $1 and d.id` + pg.AmongIDs + ` order by d.id for no key update of d`
+	readDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked, d.event_id,
+			d.appointment_id is not null
+		from event_dates d where d.company_id = $1 and d.id` + pg.AmongIDs + ` order by d.id`
+
+	LockDatesSQL = readDatesSQL + ` for no key update of d`
 
 	lockFreeDatesSQL = LockDatesSQL + ` skip locked`
 
@@ -124,7 +127,7 @@ func offered(company id.Company, d model.Demand, of *model.Offer, lockDates, loc
 func scanOfferedDates(of *model.Offer) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
 		var d model.OfferedDate
-		err := rows.Scan(&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Status, &d.Capacity, &d.Booked, &d.Event)
+		err := rows.Scan(&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Status, &d.Capacity, &d.Booked, &d.Event, &d.OfAppointment)
 		of.Dates[d.ID] = &d
 		return err
 	})
