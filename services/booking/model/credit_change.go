@@ -57,3 +57,8 @@ func (m *MovedBooking) creditChange(company id.Company, t *Transaction) CreditCh
 		EventType: string(d.EventType), Day: d.LocalDay(), Expected: m.Before.Payment.Credits, Credits: m.After.Payment.Credits,
 	}
 }
+
+// Took sets the credits of the booking to those that the pass service has decided.
+func (m *MovedBooking) Took(credits int32) {
+	m.After.Payment.Credits, m.Outcome.CreditsAfter = credits, credits
+}

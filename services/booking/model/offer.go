@@ -269,6 +269,7 @@ type Demand struct {
 	Attendees []id.Customer // those of the customers who attend
 	Codes     []string      // in lower case
 	Courses   []id.Event    // booked as a whole
+	Moved     []id.Booking  // that leave their dates, so that their customers can book these again
 }
 
 // Add adds the dates, customers and discount code of an order.
