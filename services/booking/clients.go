@@ -100,8 +100,7 @@ func (c *PassClient) Redeem(ctx context.Context, company id.Company, all []*Rede
 func redeemRequest(r *Redemption) *passv1.RedeemCreditsRequest {
 	t := r.Transaction
 	req := &passv1.RedeemCreditsRequest{RedemptionId: t.ID.String(), CustomerId: t.Purchaser.ID.String(), CustomerPassId: r.Requested.String()}
-	for i := range t.Bookings {
-		b := &t.Bookings[i]
+	for _, b := range t.PaidByPass() {
 		req.Items = append(req.Items, &passv1.RedemptionItem{
 			ItemId: b.ID.String(), EventType: string(b.Date.EventType), Credits: b.Payment.Credits, Day: b.Date.LocalDay(),
 		})
@@ -129,6 +128,32 @@ func (c *PassClient) Return(ctx context.Context, r model.CreditReturn) error {
 		ReturnId: r.Booking.String(), RedemptionId: r.Transaction.String(), CustomerPassId: r.Pass.String(), Credits: r.Credits,
 	})
 	return ofPass(err)
+}
+
+// Change implements Passes.
+func (c *PassClient) Change(ctx context.Context, change model.CreditChange, validateOnly bool) (credits int32, err error) {
+	resp, err := c.client.ChangeRedemption(rpc.As(ctx, c.source, change.Company), &passv1.ChangeRedemptionRequest{
+		RedemptionId: change.Transaction.String(), ChangeId: change.ID.String(), ExpectedCredits: change.Expected, ValidateOnly: validateOnly,
+		Item: &passv1.RedemptionItem{ItemId: change.Booking.String(), EventType: change.EventType, Credits: change.Credits, Day: change.Day},
+	})
+	if err != nil && isRedemptionCancelled(err) {
+		return 0, fault.From(err)
+	}
+	return resp.GetCredits(), ofPass(err)
+}
+
+// CancelChange implements Passes.
+func (c *PassClient) CancelChange(ctx context.Context, change model.CreditChange) error {
+	_, err := c.client.CancelRedemptionChange(rpc.As(ctx, c.source, change.Company), &passv1.CancelRedemptionChangeRequest{
+		RedemptionId: change.Transaction.String(), ItemId: change.Booking.String(), ChangeId: change.ID.String(),
+	})
+	return ofPass(err)
+}
+
+// isRedemptionCancelled reports whether the pass service refused because the credits were returned.
+func isRedemptionCancelled(err error) bool {
+	f := fault.From(err)
+	return f != nil && f.Reason == reasonRedemptionCancelled
 }
 
 // reasonRedemptionCancelled is the reason with which the pass service refuses to redeem credits for

@@ -21,6 +21,8 @@ type fakePasses struct {
 	cancelled map[id.Transaction]bool
 	returned  map[id.Booking]bool
 	unlimited map[id.CustomerPass]bool // of subscriptions: no booking takes credits
+	changed   map[id.UUID]fakeChange
+	closed    map[string]bool // days on which no pass is valid
 	// before and after are called around the work of each call. An error of before prevents the
 	// work; an error of after hides that it was done.
 	before, after func(call string) error
@@ -32,7 +34,7 @@ func newFakePasses() *fakePasses {
 	return &fakePasses{
 		left: map[id.CustomerPass]int32{}, owner: map[id.Customer]id.CustomerPass{}, taken: map[id.Transaction]map[id.Booking]int32{},
 		from: map[id.Transaction]id.CustomerPass{}, cancelled: map[id.Transaction]bool{}, returned: map[id.Booking]bool{},
-		unlimited: map[id.CustomerPass]bool{},
+		unlimited: map[id.CustomerPass]bool{}, changed: map[id.UUID]fakeChange{}, closed: map[string]bool{},
 	}
 }
 
@@ -110,7 +112,7 @@ func (f *fakePasses) redeem(t *model.Transaction, pass id.CustomerPass) (paid pa
 			paid.free = f.unlimited[pass]
 			return nil
 		}
-		for _, b := range t.Bookings { // the pass service needs the local day of each date
+		for _, b := range t.PaidByPass() { // the pass service needs the local day of each date
 			if b.Date.StartsAt.IsZero() || b.Date.Timezone == "" {
 				return fault.InvalidFields(fault.Field{Field: "items.day", Rule: "required", Message: "is required"})
 			}
@@ -124,7 +126,7 @@ func (f *fakePasses) redeem(t *model.Transaction, pass id.CustomerPass) (paid pa
 		}
 		var sum int32
 		items := map[id.Booking]int32{}
-		for _, b := range t.Bookings {
+		for _, b := range t.PaidByPass() {
 			credits := b.Payment.Credits
 			if f.unlimited[pass] {
 				credits = 0
@@ -165,7 +167,11 @@ func (f *fakePasses) Cancel(_ context.Context, _ id.Company, t id.Transaction) e
 func (f *fakePasses) Return(_ context.Context, r model.CreditReturn) error {
 	return f.call("return", func() error {
 		if !f.returned[r.Booking] {
-			f.left[r.Pass] += r.Credits
+			held, known := f.taken[r.Transaction][r.Booking]
+			if !known {
+				held = r.Credits
+			}
+			f.left[r.Pass] += held
 			f.returned[r.Booking] = true
 		}
 		return nil

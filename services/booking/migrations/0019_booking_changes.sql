@@ -24,7 +24,8 @@ alter table bookings
 alter table bookings validate constraint bookings_cancellation;
 alter table bookings validate constraint bookings_price;
 
--- Every change of a booking after its purchase. details has the members of the booking before and after.
+-- Every change of a booking after its purchase. details has the members of the booking before and after, with
+-- identifiers as UUIDs.
 create table if not exists booking_history (
     company_id        uuid not null,
     booking_id        uuid not null,
@@ -42,6 +43,10 @@ create table if not exists booking_history (
     primary key (company_id, booking_id, sequence)
 );
 
+-- The bookings that a customer gave away, for exports and erasures.
+create index if not exists booking_history_given on booking_history (company_id, (details->'before'->>'customer_id'))
+    where action = 'transferred';
+
 -- Moves that change how many credits a booking has, at most one for each booking. taking: the credits are
 -- being taken, and the move is not committed. undoing: they are being returned, and it will not be. settling:
 -- the move is committed, and the pass service still holds more credits than the booking has.
@@ -52,6 +57,11 @@ create table if not exists credit_changes (
     state      text not null constraint credit_changes_state check (state in ('taking', 'undoing', 'settling')),
     target     bytea not null, -- digest of the request, so that a repeated one continues the change
     credits    integer not null constraint credit_changes_credits check (credits >= 0), -- of the booking after the change
+    -- What the pass service must know to repeat the change.
+    transaction_id uuid not null,
+    event_type     text not null,
+    day            text not null,
+    credits_before integer not null constraint credit_changes_before check (credits_before >= 0),
     due_at     timestamptz not null, -- when a job continues it
     primary key (company_id, booking_id)
 );
