@@ -30,7 +30,25 @@ type rosterRow struct {
 	Started bool
 	// Swap says that the row replaces the same row of the page.
 	Swap bool
+	// Words are the texts that all rows have.
+	Words *rosterWords
 }
+
+// rosterWords are the texts that all rows of a roster have. They are looked up once for a page.
+type rosterWords struct {
+	In, Missed, CheckIn, More, Paid, Undo, NoShow, Early, Open, Customer, Ticket string
+}
+
+func (r *request) rosterWords() *rosterWords {
+	return &rosterWords{
+		In: r.text("desk.state.checked_in"), Missed: r.text("desk.state.no_show"), CheckIn: r.text("desk.attend.check_in"), More: r.text("door.roster.more"),
+		Paid: r.text("desk.column.paid"), Undo: r.text("desk.attend.undo"), NoShow: r.text("desk.attend.no_show"), Early: r.text("door.no_show.link"),
+		Open: r.text("desk.booking.link"), Customer: r.text("desk.column.customer"), Ticket: r.text("door.ticket.link"),
+	}
+}
+
+// Expected reports whether the row can be checked in.
+func (r rosterRow) Expected() bool { return !r.CheckedIn() && !r.GetBooking().GetIsCancelled() }
 
 // Name returns the name of the customer who takes part.
 func (r rosterRow) Name() string { return fullName(r.Guest()) }
@@ -73,25 +91,28 @@ func (a arrivals) Text() *message {
 type roster struct {
 	Rows  []rosterRow
 	Total int64
-	// Sorted says that Rows has all bookings, sorted by name.
-	Sorted   bool
+	// Complete says that Rows has all bookings.
+	Complete bool
 	Next     string
 	Arrivals arrivals
 }
 
-// readRoster reads the bookings of a date: all of them, sorted by name, or the page that the query names.
+// readRoster reads the bookings of a date: all of them, or if they are too many, the page that the query names.
 func (r *request) readRoster(event, date string, cancelled bool) (roster, error) {
 	req := &bookingv1.ListRegistrationsRequest{
 		EventId: event, EventDateId: date, PageSize: rosterRead, PageToken: r.query("page"), Cancelled: &cancelled,
 	}
 	var all roster
+	words := r.rosterWords()
 	for {
 		res, err := r.services.bookings.ListRegistrations(r.ctx, req)
 		if err != nil {
 			return all, err
 		}
 		for _, booked := range res.GetRegistrations() {
-			all.Rows = append(all.Rows, r.rosterRow(booked))
+			row := r.rosterRow(booked)
+			row.Words = words
+			all.Rows = append(all.Rows, row)
 		}
 		all.Total = res.GetTotal()
 		if req.PageToken = res.GetNextPageToken(); r.query("page") != "" || all.Total > rosterMost {
@@ -105,8 +126,7 @@ func (r *request) readRoster(event, date string, cancelled bool) (roster, error)
 			break
 		}
 	}
-	all.Sorted = true
-	r.sortByName(all.Rows)
+	all.Complete = true
 	all.Arrivals = arrivalsOf(all.Rows)
 	return all, nil
 }
@@ -194,8 +214,9 @@ func (r *request) eventDate() error {
 	if page.Roster, err = r.readRoster(e.GetId(), s.GetDate().GetId(), page.Cancelled); err != nil {
 		return err
 	}
-	if page.Roster.Sorted {
+	if page.Roster.Complete {
 		page.Roster.find(page.Query)
+		r.sortByName(page.Roster.Rows)
 	}
 	if page.Teachers, err = r.teacherLines(s.GetDate()); err != nil {
 		return err
@@ -260,7 +281,7 @@ func (r *request) recordAttendance(name, back string) error {
 		return r.back(back+"#"+url.PathEscape(r.path("id")), said)
 	}
 	part := attendedPart{Row: row, Said: said}
-	part.Row.Swap = true
+	part.Row.Swap, part.Row.Words = true, r.rosterWords()
 	if part.Arrivals, err = r.arrivals(row.GetBooking().GetEventId(), row.GetBooking().GetEventDateId()); err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (r *request) scan() error {
 	return r.render("scan", page)
 }
 
-// bookingOf returns the booking that a ticket or a person names; "" if the text is no identifier.
+// bookingOf returns the booking that a ticket or a person names; "" if the text is not an identifier.
 func bookingOf(code string) string {
 	code = strings.ToLower(strings.TrimSpace(code))
 	if strings.HasPrefix(code, "booking_") {

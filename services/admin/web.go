@@ -188,7 +188,7 @@ func contentPolicy(files string) string {
 		"; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 }
 
-// otherFeatures are the features of browsers, besides the camera, that no page may use.
+// otherFeatures are features of browsers that no page can use. The camera is not one of them.
 const otherFeatures = "geolocation=(), microphone=(), payment=()"
 
 // setHeaders sets the headers of every response.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -208,6 +209,16 @@ func (d door) testScanning() {
 		d.says("Checked in", "Łukasz Ångström", "8 of 60 have come")
 		d.quiet()
 	})
+	d.step("checks in the ticket that the camera sees", func(*testing.T) {
+		d.open("/bookings/" + d.bookings[3].GetId() + "/ticket")
+		code := eval[string](d.tab, `document.querySelector(".qr path").getAttribute("d")`)
+		camera := command(d.tab, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: showing(d.t, code)})
+		d.open(d.path + "/scan")
+		d.until(`document.getElementById("result").innerText.includes("Checked in")`)
+		d.says("Priya Ångström", "9 of 60 have come", "Hold the QR code")
+		d.quiet()
+		command(d.tab, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: camera.Identifier})
+	})
 	d.step("refuses the ticket of another date, and a cancelled one", func(t *testing.T) {
 		ctx := d.w.company.Ctx(t.Context())
 		d.wait(ctx, "Wanda")
@@ -219,6 +230,22 @@ func (d door) testScanning() {
 		d.typeCode(strings.Replace(other.bookings[0].GetId(), "booking_", "reg_", 1), "Booked for another date")
 		d.quiet()
 	})
+}
+
+// showing returns a script that replaces the camera by one that sees a QR code, given as the path of its picture.
+func showing(t *testing.T, code string) string {
+	return fmt.Sprintf(`navigator.mediaDevices.getUserMedia = async () => {
+		const canvas = Object.assign(document.createElement("canvas"), {width: 640, height: 480}), pen = canvas.getContext("2d");
+		setInterval(() => {
+			pen.resetTransform();
+			pen.fillStyle = "#ddd";
+			pen.fillRect(0, 0, 640, 480);
+			pen.setTransform(10, 0, 0, 10, 150, 80);
+			pen.fillStyle = "#111";
+			pen.fill(new Path2D(%s));
+		}, 50);
+		return canvas.captureStream(10);
+	};`, quote(t, code))
 }
 
 // wait adds a new customer to the waitlist of the class.

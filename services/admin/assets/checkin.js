@@ -48,7 +48,7 @@
   };
 
   const camera = document.getElementById("camera");
-  const again = 5000; // milliseconds after which the same ticket is sent again
+  const again = 3000; // milliseconds without a ticket after which the same one is sent again
 
   // start shows the picture of the camera and sends the tickets that it sees.
   const start = async () => {
@@ -80,18 +80,22 @@
     return new own.BarcodeDetector({ formats: ["qr_code"] });
   };
 
+  const send = (form, code) => {
+    form.elements.code.value = code.slice(0, 100);
+    form.requestSubmit();
+    if (navigator.userActivation?.hasBeenActive) navigator.vibrate?.(80);
+  };
+
   const watch = (view, detector) => {
     const form = document.getElementById("scan");
-    let last = "", sent = 0;
+    let last = "", seen = 0;
     const look = async () => {
       const codes = view.readyState >= 2 ? await detector.detect(view).catch(() => []) : [];
       const code = codes[0]?.rawValue;
-      if (code && (code !== last || Date.now() - sent > again)) {
+      if (code) {
+        if (code !== last || Date.now() - seen > again) send(form, code);
         last = code;
-        sent = Date.now();
-        form.elements.code.value = code.slice(0, 100);
-        form.requestSubmit();
-        navigator.vibrate?.(80);
+        seen = Date.now();
       }
       setTimeout(look, 200);
     };
