@@ -22,6 +22,8 @@ type fullness struct {
 	Booked    int32
 	Capacity  int32
 	Unlimited bool
+	// Short says that there is little space for the text.
+	Short bool
 }
 
 func fullnessOf(d *bookingv1.EventDate) fullness {
@@ -62,6 +64,8 @@ func (f fullness) Text() *message {
 		return msg("desk.full.booked", "spaces", spacesText(f.Booked))
 	case f.Left() <= 0:
 		return msg("desk.full.full", "spaces", spacesText(f.Capacity))
+	case f.Short:
+		return msg("door.week.of", "booked", f.Booked, "capacity", f.Capacity)
 	}
 	return msg("desk.full.of", "booked", f.Booked, "spaces", spacesText(f.Capacity))
 }

@@ -15,6 +15,13 @@ type weekSlot struct {
 	Side, Sides int
 }
 
+// Fullness returns how full the date is, in few words.
+func (s weekSlot) Fullness() fullness {
+	f := s.slot.Fullness()
+	f.Short = true
+	return f
+}
+
 // weekDay is a day of the week, with its column.
 type weekDay struct {
 	At    time.Time

@@ -53,7 +53,7 @@ func (w *world) testFrontDesk(t *testing.T) { // invariant 1
 		b.open("/")
 		b.says("Today", "Europe/London")
 		b.open("/week")
-		b.says("spaces booked")
+		b.says("booked")
 		b.quiet()
 	})
 	b.step("shows a customer's name that looks like a script as text", func(t *testing.T) {

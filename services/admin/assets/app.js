@@ -60,13 +60,18 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const part of document.querySelectorAll("[data-script]")) part.hidden = false;
 });
 
-// A page of a day or a week opens at the present, unless its address names another place.
+// A page of a day or a week opens at the present, unless its address names another place. The focus does not
+// move.
 addEventListener("load", () => {
   if (location.hash || scrollY > 0) return;
   const now = [...document.querySelectorAll("[data-now]")].find((e) => e.checkVisibility());
   if (!now) return;
-  const end = Math.min(innerHeight, now.closest(".scroll")?.getBoundingClientRect().bottom ?? innerHeight);
-  if (now.getBoundingClientRect().bottom > end) now.scrollIntoView({ block: "center" });
+  const box = now.closest(".scroll");
+  const past = (end) => now.getBoundingClientRect().bottom - end;
+  if (box && past(box.getBoundingClientRect().bottom) > 0) {
+    box.scrollTop += past(box.getBoundingClientRect().bottom) + box.clientHeight / 2;
+  }
+  if (past(innerHeight) > 0) scrollBy(0, past(innerHeight) + innerHeight / 2);
 });
 
 document.addEventListener("pointerover", (event) => {
