@@ -340,6 +340,35 @@ func TestOffersOfTheDay(t *testing.T) {
 	}
 }
 
+func TestTodayMarksThePresent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	withEvent(w, "Yoga", "Ann")
+	now := time.Now()
+	on(w.backend, "ListEventDates", func(*bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) {
+		res := &bookingv1.ListEventDatesResponse{}
+		for title, after := range map[string]time.Duration{"Over": -2 * time.Hour, "Running": -time.Minute, "Upcoming": time.Hour} {
+			res.Dates = append(res.Dates, &bookingv1.ScheduledDate{EventId: "evt_1", EventTitle: title, Date: &bookingv1.EventDate{
+				Id: "date_" + title, StartsAt: timestamppb.New(now.Add(after)), DurationMinutes: 60, Timezone: "Europe/London",
+			}})
+		}
+		slices.SortFunc(res.GetDates(), func(a, b *bookingv1.ScheduledDate) int {
+			return a.GetDate().GetStartsAt().AsTime().Compare(b.GetDate().GetStartsAt().AsTime())
+		})
+		return res, nil
+	})
+	body := w.page("/")
+	last := 0
+	for _, part := range []string{`class="slot over"`, ">Over<", `class="slot running"`, ">Running<", `class="now-line"`, `class="slot"`, ">Upcoming<"} {
+		at := strings.Index(body[last:], part)
+		if at < 0 {
+			t.Fatalf("%s is not in its place:\n%s", part, text(body))
+		}
+		last += at
+	}
+}
+
 func TestOverlappingDatesAreSideBySide(t *testing.T) {
 	t.Parallel()
 	at := func(row, rows int) weekSlot { return weekSlot{placed: placed{Row: row, Rows: rows}} }

@@ -217,7 +217,7 @@ func (d door) testScanning() {
 		d.until(`document.getElementById("result").innerText.includes("Checked in")`)
 		d.says("Priya Ångström", "9 of 60 have come", "Hold the QR code")
 		d.quiet()
-		command(d.tab, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: camera.Identifier})
+		command(d.tab, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams(camera))
 	})
 	d.step("refuses the ticket of another date, and a cancelled one", func(t *testing.T) {
 		ctx := d.w.company.Ctx(t.Context())
@@ -279,6 +279,12 @@ func (d door) testCalendars() {
 		}
 		d.open("/")
 		d.says("Now, ")
+		d.seesNow()
+		d.open("/week")
+		d.seesNow()
+		d.size(1280, 900)
+		d.open("/week")
+		d.seesNow()
 		d.quiet()
 	})
 	d.step("shows the week with an axis of hours, and no broken words", func(t *testing.T) {
@@ -313,6 +319,15 @@ func (d door) testCalendars() {
 		}
 		d.quiet()
 	})
+}
+
+// seesNow fails the test unless the mark of the present is in the window.
+func (d door) seesNow() {
+	d.t.Helper()
+	d.until(`(() => {
+		const box = [...document.querySelectorAll("[data-now]")].find(e => e.checkVisibility()).getBoundingClientRect();
+		return box.top >= 0 && box.bottom <= innerHeight;
+	})()`)
 }
 
 // reloadUntil loads the page again until it says a text.
