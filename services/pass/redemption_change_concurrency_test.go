@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reservation.dev/devkit/testkit"
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/rpc"
@@ -267,7 +268,7 @@ func TestChangeDuringADeletion(t *testing.T) { // invariant 8
 		w.deletes(req.GetCustomerId())
 		ended <- w.confirmDeletion(req.GetCustomerId())
 	}()
-	w.waitsFor(fenceSQL, ended)
+	w.waitsFor(customers.AwaitSQL, ended)
 	release()
 	for _, c := range []chan error{begun, ended} {
 		if err := <-c; err != nil {

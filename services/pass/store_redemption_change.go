@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -60,7 +61,7 @@ func (s *store) lockPayer(ctx context.Context, tx *pg.Tx, company id.Company, i 
 	b := &batch{deleted: map[id.Customer]bool{}}
 	queries := []pg.Query{{SQL: lockCandidateSQL, Args: []any{company, i.item.Pass}, Scan: collectCandidates(&b.passes)}}
 	if takes {
-		queries = slices.Insert(queries, 0, lockCustomers(company, []id.Customer{i.customer}, b.deleted))
+		queries = slices.Insert(queries, 0, customers.Lock(company, []id.Customer{i.customer}, b.deleted))
 	}
 	if err := tx.Pipeline(ctx, queries...); err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (s *store) lockPayer(ctx context.Context, tx *pg.Tx, company id.Company, i 
 		return nil, fault.Missing("customer pass")
 	}
 	if takes {
-		if err := s.meetCustomers(ctx, tx, company, b); err != nil {
+		if err := s.addCustomers(ctx, tx, company, b); err != nil {
 			return nil, err
 		}
 	}
