@@ -171,7 +171,7 @@ const (
 var rowHeights = [lineRows + 1]string{1: "highest-rows", 2: "high-rows"}
 
 // spread chooses the height of the agenda's rows, so that the line of something short does not cover what
-// follows it in its column. It returns the class of the height, places free times below such a line, and
+// follows it in its column. It returns the class of the height, moves free times below such a line, and
 // limits items without space for two lines to one.
 func spread(columns []agendaColumn) string {
 	rows := lineRows
