@@ -108,6 +108,8 @@ func bookingRoutes() []route {
 	return []route{
 		get("/events/{id}/dates/{date}/book", staff, (*request).bookForm),
 		post("/events/{id}/dates/{date}/book", staff, audited{"booking.create", given}, (*request).book),
+		get("/events/{id}/dates/{date}/walk-in", staff, (*request).walkInForm),
+		post("/events/{id}/dates/{date}/walk-in", staff, audited{"booking.create", given}, (*request).walkIn),
 		get("/events/{id}/dates/{date}/wait", staff, (*request).waitForm),
 		post("/events/{id}/dates/{date}/wait", staff, audited{"waitlist.join", given}, (*request).wait),
 		get("/events/{id}/dates/{date}/offers/{entry}", staff, (*request).offer),
