@@ -119,6 +119,13 @@ func bookingRoutes() []route {
 		post("/bookings/{id}/attendance", staff, audited{"booking.attendance", "id"}, (*request).attendance),
 		get("/bookings/{id}/refund", staff, (*request).refundForm),
 		post("/bookings/{id}/refund", staff, audited{"booking.refund", "id"}, (*request).refundBooking),
+		get("/bookings/{id}/move", staff, (*request).moveBookingForm),
+		post("/bookings/{id}/move", staff, audited{"booking.move", "id"}, (*request).moveBooking),
+		get("/bookings/{id}/transfer", staff, (*request).transferForm),
+		post("/bookings/{id}/transfer", staff, audited{"booking.transfer", "id"}, (*request).transferBooking),
+		get("/bookings/{id}/swap", staff, (*request).swapForm),
+		post("/bookings/{id}/swap", staff, audited{"booking.swap", "id"}, (*request).swapBookings),
+		get("/bookings/{id}/history", staff, (*request).bookingHistory),
 		get("/bookings/{id}/{action}", staff, (*request).confirmBooking),
 		post("/bookings/{id}/{action}", staff, audited{"booking.{action}", "id"}, (*request).changeBooking),
 	}
