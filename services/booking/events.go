@@ -27,6 +27,7 @@ const (
 	subjectBookingConfirmed   = subjects.BookingConfirmed
 	subjectBookingCancelled   = subjects.BookingCancelled
 	subjectBookingRefunded    = subjects.BookingRefunded
+	subjectBookingTransferred = subjects.BookingTransferred
 	subjectWaitlistJoined     = subjects.WaitlistJoined
 	subjectWaitlistOffered    = subjects.WaitlistOffered
 	subjectWaitlistPassedOver = "booking.v1.waitlist_passed_over"
@@ -105,6 +106,10 @@ func bookingCancelled(after, before *bookingv1.BookingSnapshot) outbox.Event {
 
 func bookingRefunded(after, before *bookingv1.BookingSnapshot) outbox.Event {
 	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: after, Previous: before}}
+}
+
+func bookingTransferred(after, before *bookingv1.BookingSnapshot, actor string) outbox.Event {
+	return outbox.Event{Subject: subjectBookingTransferred, Payload: &bookingv1.BookingTransferred{Booking: after, Previous: before, Actor: actor}}
 }
 
 func attendanceRecorded(after, before *bookingv1.BookingSnapshot) outbox.Event {

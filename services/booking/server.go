@@ -29,6 +29,7 @@ type Server struct {
 	bookingv1.UnimplementedAppointmentTypeServiceServer
 	bookingv1.UnimplementedAppointmentServiceServer
 	bookingv1.UnimplementedCalendarServiceServer
+	bookingv1.UnimplementedBookingChangeServiceServer
 	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store     *store.Store

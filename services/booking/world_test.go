@@ -48,6 +48,7 @@ type world struct {
 	passes       *fakePasses
 	discounts    bookingv1.DiscountServiceClient
 	verifier     bookingv1.VerificationServiceClient
+	changes      bookingv1.BookingChangeServiceClient
 	waitlist     bookingv1.WaitlistServiceClient
 	staffClient  bookingv1.StaffServiceClient
 	roomClient   bookingv1.RoomServiceClient
@@ -102,6 +103,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
 	bookingv1.RegisterCalendarServiceServer(srv, w.server)
+	bookingv1.RegisterBookingChangeServiceServer(srv, w.server)
 	bookingv1.RegisterAppointmentServiceServer(srv, w.server)
 	bookingv1.RegisterStaffServiceServer(srv, w.server)
 	bookingv1.RegisterRoomServiceServer(srv, w.server)
@@ -113,6 +115,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	w.conn = serveOn(t, srv)
 	w.bookings, w.events = bookingv1.NewBookingServiceClient(w.conn), bookingv1.NewEventServiceClient(w.conn)
 	w.discounts, w.verifier = bookingv1.NewDiscountServiceClient(w.conn), bookingv1.NewVerificationServiceClient(w.conn)
+	w.changes = bookingv1.NewBookingChangeServiceClient(w.conn)
 	w.waitlist = bookingv1.NewWaitlistServiceClient(w.conn)
 	w.appointments = bookingv1.NewAppointmentServiceClient(w.conn)
 	w.staffClient, w.roomClient = bookingv1.NewStaffServiceClient(w.conn), bookingv1.NewRoomServiceClient(w.conn)

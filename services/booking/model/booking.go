@@ -29,12 +29,16 @@ type Transaction struct {
 	Bookings    []Booking // in the order of the purchase's lines
 }
 
-// Customers returns the purchaser and the customers for whom the bookings were bought.
+// Customers returns the purchaser and the customers who attend or manage the bookings.
 func (t *Transaction) Customers() []id.Customer {
 	all := []id.Customer{t.Purchaser.ID}
 	for i := range t.Bookings {
-		if c := t.Bookings[i].BoughtFor; c != nil {
-			all = append(all, c.ID)
+		b := &t.Bookings[i]
+		if b.BoughtFor != nil {
+			all = append(all, b.BoughtFor.ID)
+		}
+		if !b.ManagedBy.IsZero() {
+			all = append(all, b.ManagedBy)
 		}
 	}
 	return all
@@ -50,6 +54,9 @@ type Booking struct {
 	Date      BookedDate
 	Option    id.PricingOption
 	Payment   Payment
+	Price     int64 // now, minor units; 0 if the payment is by pass
+	// ManagedBy is the customer who manages the booking; zero: the purchaser.
+	ManagedBy id.Customer
 
 	CancelledAt time.Time // zero: not cancelled, or unknown
 	Late        bool      // cancelled after the end of free cancellation, and the policy was not waived
@@ -59,6 +66,33 @@ type Booking struct {
 	RefundedAmount int64
 	RefundedAt     time.Time // of the last refund; zero: none, or unknown
 	Attendance     Attendance
+}
+
+// PaidByPass returns the bookings that a pass pays.
+func (t *Transaction) PaidByPass() []*Booking {
+	var all []*Booking
+	for i := range t.Bookings {
+		if b := &t.Bookings[i]; b.Payment.Method == Pass {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// Manager returns the customer who manages b, a booking of t.
+func (t *Transaction) Manager(b *Booking) id.Customer {
+	if b.ManagedBy.IsZero() {
+		return t.Purchaser.ID
+	}
+	return b.ManagedBy
+}
+
+// Attendee returns the customer who attends b, a booking of t.
+func (t *Transaction) Attendee(b *Booking) id.Customer {
+	if b.BoughtFor == nil {
+		return t.Purchaser.ID
+	}
+	return b.BoughtFor.ID
 }
 
 // CreditsReturned returns the credits that were returned to the pass.

@@ -30,7 +30,9 @@ const (
 
 	changeBookingSQL = `update bookings set is_cancelled = $3, cancelled_at = $4, late = $5, cancellation_reason = $6,
 			is_refunded = $7, refunded_at = $8, refund_due = $9, refunded_amount = $10,
-			attendance = $11, attendance_at = case when attendance is distinct from $11 then $12 else attendance_at end
+			attendance = $11, attendance_at = case when attendance is distinct from $11 then $12 else attendance_at end,
+			event_id = $13, event_date_id = $14, pricing_option_id = $15, spaces = $16, bought_for = $17, managed_by = $18,
+			gross = $19, net = $20, price = $21, credits_used = $22
 		where company_id = $1 and id = $2`
 
 	raiseTransactionSQL = `update transactions set version = $3, updated_at = $4 where company_id = $1 and id = $2`
@@ -82,18 +84,41 @@ func (l *Listing) only(found *FoundBooking, err error) error {
 	return err
 }
 
-// SaveBooking stores the changes of t's only booking and t's version, and frees spaces.
-func (s *Store) SaveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, frees int32) error {
+// SaveBooking stores the changes of t's only booking with their history and t's version, and frees spaces.
+func (s *Store) SaveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, frees int32, history ...model.HistoryEntry) error {
 	b := &t.Bookings[0]
 	queries := []pg.Query{
-		{SQL: changeBookingSQL, Args: []any{company, b.ID, b.Cancelled, timeOrNull(b.CancelledAt), b.Late, orNull(b.Reason),
-			b.Refunded, timeOrNull(b.RefundedAt), b.RefundDue, storedRefund(b), orNull(string(b.Attendance)), t.UpdatedAt}},
+		changeOf(company, t),
 		{SQL: raiseTransactionSQL, Args: []any{company, t.ID, t.Version, t.UpdatedAt}},
+	}
+	if len(history) > 0 {
+		queries = append(queries, AddHistory(company, history...))
 	}
 	if frees > 0 {
 		queries = append(queries, pg.Query{SQL: freeSpacesSQL, Args: []any{company, b.Date.ID, frees}})
 	}
 	return tx.Pipeline(ctx, queries...)
+}
+
+// changeOf returns the statement that stores everything that can change of t's only booking.
+func changeOf(company id.Company, t *model.Transaction) pg.Query {
+	b := &t.Bookings[0]
+	var boughtFor id.Customer
+	if b.BoughtFor != nil {
+		boughtFor = b.BoughtFor.ID
+	}
+	p := amountsOf(&b.Payment)
+	return pg.Query{SQL: changeBookingSQL, Args: []any{company, b.ID, b.Cancelled, timeOrNull(b.CancelledAt), b.Late, orNull(b.Reason),
+		b.Refunded, timeOrNull(b.RefundedAt), b.RefundDue, storedRefund(b), orNull(string(b.Attendance)), t.UpdatedAt,
+		b.Date.Event, b.Date.ID, b.Option, b.Spaces, boughtFor, b.ManagedBy, p.gross, p.net, storedPrice(b), p.credits}}
+}
+
+// storedPrice returns the price; nil if it is what was paid, or the payment was by pass.
+func storedPrice(b *model.Booking) *int64 {
+	if !b.Payment.Method.IsMoney() || b.Price == b.Payment.Gross {
+		return nil
+	}
+	return &b.Price
 }
 
 // storedRefund returns the refunded amount; nil if nothing was refunded, or the payment was by pass.
@@ -140,10 +165,10 @@ func (s *Store) LockBooked(ctx context.Context, tx *pg.Tx, company id.Company, d
 	return s.registrationsInTx(ctx, tx, company, bookings)
 }
 
-// SaveCancelled stores the cancellation of bookings of a date at now, increases the versions of their
+// SaveCancelled stores the cancellation of bookings of a date at now with its history, increases the versions of their
 // transactions, and frees the spaces of the date.
 func (s *Store) SaveCancelled(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate, cancelled []model.Registration,
-	reason string, now time.Time) error {
+	reason string, now time.Time, history []model.HistoryEntry) error {
 	bookings, transactions := make([]id.Booking, len(cancelled)), make([]id.Transaction, len(cancelled))
 	due, refunded := make([]int64, len(cancelled)), make([]bool, len(cancelled))
 	var spaces int32
@@ -155,7 +180,8 @@ func (s *Store) SaveCancelled(ctx context.Context, tx *pg.Tx, company id.Company
 	return tx.Pipeline(ctx,
 		pg.Query{SQL: cancelAllSQL, Args: []any{company, now, orNull(reason), bookings, due, refunded}},
 		pg.Query{SQL: raiseAllSQL, Args: []any{company, model.Distinct(transactions), now}},
-		pg.Query{SQL: freeSpacesSQL, Args: []any{company, date, spaces}})
+		pg.Query{SQL: freeSpacesSQL, Args: []any{company, date, spaces}},
+		AddHistory(company, history...))
 }
 
 const countBookedSQL = `select count(*) from bookings b where b.company_id = $1 and b.event_date_id = any($2) and not b.is_cancelled
