@@ -110,6 +110,8 @@ func bookingRoutes() []route {
 		post("/events/{id}/dates/{date}/book", staff, audited{"booking.create", given}, (*request).book),
 		get("/events/{id}/dates/{date}/walk-in", staff, (*request).walkInForm),
 		post("/events/{id}/dates/{date}/walk-in", staff, audited{"booking.create", given}, (*request).walkIn),
+		get("/sales/new", staff, (*request).saleForm),
+		post("/sales", staff, audited{"booking.create", given}, (*request).sell),
 		get("/events/{id}/dates/{date}/wait", staff, (*request).waitForm),
 		post("/events/{id}/dates/{date}/wait", staff, audited{"waitlist.join", given}, (*request).wait),
 		get("/events/{id}/dates/{date}/offers/{entry}", staff, (*request).offer),
