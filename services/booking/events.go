@@ -27,6 +27,7 @@ const (
 	subjectBookingConfirmed   = subjects.BookingConfirmed
 	subjectBookingCancelled   = subjects.BookingCancelled
 	subjectBookingRefunded    = subjects.BookingRefunded
+	subjectBookingMoved       = subjects.BookingMoved
 	subjectBookingTransferred = subjects.BookingTransferred
 	subjectWaitlistJoined     = subjects.WaitlistJoined
 	subjectWaitlistOffered    = subjects.WaitlistOffered
@@ -106,6 +107,10 @@ func bookingCancelled(after, before *bookingv1.BookingSnapshot) outbox.Event {
 
 func bookingRefunded(after, before *bookingv1.BookingSnapshot) outbox.Event {
 	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: after, Previous: before}}
+}
+
+func bookingMoved(after, before *bookingv1.BookingSnapshot, h *model.HistoryEntry) outbox.Event {
+	return outbox.Event{Subject: subjectBookingMoved, Payload: convert.BookingMoved(after, before, h)}
 }
 
 func bookingTransferred(after, before *bookingv1.BookingSnapshot, actor string) outbox.Event {

@@ -13,8 +13,8 @@ func Policy() rpc.Policy {
 	return rpc.PolicyOf(
 		&bookingv1.AppointmentService_ServiceDesc,
 		&bookingv1.AppointmentTypeService_ServiceDesc,
-		&bookingv1.BookingChangeService_ServiceDesc,
 		&bookingv1.BookingService_ServiceDesc,
+		&bookingv1.BookingChangeService_ServiceDesc,
 		&bookingv1.CalendarService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc,
 		&bookingv1.EventService_ServiceDesc,

@@ -61,7 +61,7 @@ type Booking struct {
 	CancelledAt time.Time // zero: not cancelled, or unknown
 	Late        bool      // cancelled after the end of free cancellation, and the policy was not waived
 	Reason      string    // of the cancellation; "": none was given
-	RefundDue   int64     // what is owed after the cancellation and not refunded yet, minor units
+	RefundDue   int64     // what is owed after the cancellation or a move and not refunded yet, minor units
 	// RefundedAmount is what was refunded, minor units; 0 if the payment was by pass.
 	RefundedAmount int64
 	RefundedAt     time.Time // of the last refund; zero: none, or unknown

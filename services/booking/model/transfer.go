@@ -64,7 +64,7 @@ func (w *Transfer) Apply(t *Transaction, of *Offer, now time.Time) (changed bool
 func (w *Transfer) refuses(t *Transaction, date *OfferedDate, of *Offer, now time.Time) error {
 	b := &t.Bookings[0]
 	if b.Attendance == CheckedIn {
-		return fault.Refuse(ReasonAlreadyAttended, "the customer has checked in")
+		return AlreadyAttended()
 	}
 	if date.StartsAt.Before(now) && (w.AfterStart == "" || !StartedLately(date.StartsAt, now)) {
 		return EventPast()

@@ -47,13 +47,10 @@ type FoundBooking struct {
 	Policy      model.CancellationPolicy
 }
 
-// Booking reads a booking without its purchaser.
+// Booking reads a booking.
 func (s *Store) Booking(ctx context.Context, company id.Company, b id.Booking) (found FoundBooking, err error) {
 	var l Listing
-	args := []any{company, b}
-	err = s.ReadOf(ctx, company,
-		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
-		pg.Query{SQL: policySQL, Args: args, Scan: pg.First(policyFields(&found.Policy)...)})
+	err = s.ReadOf(ctx, company, l.booking(company, b, &found)...)
 	err = l.only(&found, err)
 	return found, err
 }
@@ -62,13 +59,8 @@ func (s *Store) Booking(ctx context.Context, company id.Company, b id.Booking) (
 // booking takes this lock.
 func (s *Store) LockBooking(ctx context.Context, tx *pg.Tx, company id.Company, b id.Booking) (found FoundBooking, err error) {
 	var l Listing
-	args := []any{company, b}
-	err = tx.Pipeline(ctx,
-		pg.Query{SQL: lockTransactionSQL, Args: args},
-		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
-		pg.Query{SQL: bookingPurchaserSQL, Args: args, Scan: l.scanPurchaser},
-		pg.Query{SQL: policySQL, Args: args, Scan: pg.First(policyFields(&found.Policy)...)},
-	)
+	lock := pg.Query{SQL: lockTransactionSQL, Args: []any{company, b}}
+	err = tx.Pipeline(ctx, append([]pg.Query{lock}, l.booking(company, b, &found)...)...)
 	err = l.only(&found, err)
 	return found, err
 }
