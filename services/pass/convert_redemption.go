@@ -39,21 +39,63 @@ func itemsOf(f *check.Fields, in []*passv1.RedemptionItem) []item {
 	items := make([]item, 0, len(in))
 	seen := map[id.Booking]bool{}
 	for n, i := range in {
-		at := func(member string) string { return fmt.Sprintf("items[%d].%s", n, member) }
-		booking, err := id.Parse[id.Booking](i.GetItemId())
-		if err != nil || seen[booking] {
-			f.Add(at("item_id"), "format", "must be a booking_ identifier that is not repeated")
-		}
-		seen[booking] = true
-		f.OneOf(at("event_type"), i.GetEventType(), eventtype.Names())
-		f.Range(at("credits"), int64(i.GetCredits()), 0, maxCost)
-		day, ok := parseDay(i.GetDay())
-		if !ok {
-			f.Add(at("day"), "format", "must be a date such as 2026-03-29")
-		}
-		items = append(items, item{id: booking, eventType: i.GetEventType(), credits: i.GetCredits(), day: day})
+		items = append(items, itemOf(f, fmt.Sprintf("items[%d]", n), i, seen))
 	}
 	return items
+}
+
+// itemOf reads and checks the member of a request that is an item, and adds its booking to seen.
+func itemOf(f *check.Fields, member string, in *passv1.RedemptionItem, seen map[id.Booking]bool) item {
+	booking, err := id.Parse[id.Booking](in.GetItemId())
+	if err != nil || seen[booking] {
+		f.Add(member+".item_id", "format", "must be a booking_ identifier that is not repeated")
+	}
+	seen[booking] = true
+	f.OneOf(member+".event_type", in.GetEventType(), eventtype.Names())
+	f.Range(member+".credits", int64(in.GetCredits()), 0, maxCost)
+	day, ok := parseDay(in.GetDay())
+	if !ok {
+		f.Add(member+".day", "format", "must be a date such as 2026-03-29")
+	}
+	return item{id: booking, eventType: in.GetEventType(), credits: in.GetCredits(), day: day}
+}
+
+// newRedemptionChange reads and checks a request.
+func newRedemptionChange(req *passv1.ChangeRedemptionRequest) (redemptionChange, error) {
+	c := redemptionChange{expected: req.GetExpectedCredits(), validateOnly: req.GetValidateOnly()}
+	var err error
+	if c.redemption, err = check.ID[id.Transaction](req.GetRedemptionId(), "redemption"); err != nil {
+		return c, err
+	}
+	var f check.Fields
+	c.item = itemOf(&f, "item", req.GetItem(), map[id.Booking]bool{})
+	c.id = changeIDOf(&f, req.GetChangeId())
+	f.Range("expected_credits", int64(c.expected), 0, maxCost)
+	return c, f.Err()
+}
+
+// newCancelledChange reads and checks a request.
+func newCancelledChange(req *passv1.CancelRedemptionChangeRequest) (redemptionChange, error) {
+	var c redemptionChange
+	var f check.Fields
+	var err error
+	if c.redemption, err = id.Parse[id.Transaction](req.GetRedemptionId()); err != nil {
+		f.Add("redemption_id", "format", "must be a txn_ identifier")
+	}
+	if c.item.id, err = id.Parse[id.Booking](req.GetItemId()); err != nil {
+		f.Add("item_id", "format", "must be a booking_ identifier")
+	}
+	c.id = changeIDOf(&f, req.GetChangeId())
+	return c, f.Err()
+}
+
+// changeIDOf reads and checks the identifier of a change.
+func changeIDOf(f *check.Fields, text string) id.UUID {
+	change, err := id.ParseUUID(text)
+	if err != nil || change.IsZero() {
+		f.Add("change_id", "format", "must be a UUID of 26 characters")
+	}
+	return change
 }
 
 // newReturn reads and checks a request.

@@ -33,8 +33,8 @@
 //     replica commits a pass of it. Each such commit locks the row that it relies on, and the
 //     confirmation and the archiving wait for it.
 //  9. A redemption takes its credits once and from one pass. A booking's credits are returned once,
-//     and never more than were taken. A redemption that was cancelled before it arrived never takes
-//     any.
+//     all that it holds, and never more than were taken. A redemption that was cancelled before it
+//     arrived never takes any.
 //  10. Redemptions of one commit are decided in the order of the request, each as if it came alone
 //     after the others. A refused one changes nothing. A pass that several of them use has one
 //     event and one new version.
@@ -55,4 +55,8 @@
 //  17. A subscription's pass that is cancelled has no credits, unless its uses are unlimited: those left
 //     expire, and so do those returned or granted later. After a customer is deleted, a subscription can only
 //     cancel its pass.
+//  18. A change of what a booking costs is decided once, and takes or returns only the difference. A change
+//     that was cancelled before it arrived, or that arrives after the booking was returned, changes nothing.
+//     A cancelled change leaves the booking with the credits that it held before. Fewer credits are returned
+//     regardless of the status of the pass.
 package pass

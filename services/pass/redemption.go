@@ -101,6 +101,14 @@ type candidate struct {
 // refuses returns why the pass cannot pay this many credits for the event types in a period; nil if
 // it can.
 func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fault.Error {
+	if refusal := c.refusesDays(eventTypes, when); refusal != nil {
+		return refusal
+	}
+	return c.refusesCredits(credits, 1) // a pass without uses does not pay for a booking that costs no credits either
+}
+
+// refusesDays returns why the pass cannot pay for the event types in a period, regardless of its uses.
+func (c *candidate) refusesDays(eventTypes []string, when period) *fault.Error {
 	switch {
 	case c.Status != statusActive:
 		return fault.Refuse(ReasonPassNotActive, "the pass is "+c.Status).With("status", c.Status)
@@ -118,12 +126,17 @@ func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fa
 			return fault.Refuse(ReasonPassNotApplicable, "the pass cannot pay for events of this type").With("event_type", kind)
 		}
 	}
-	// A pass without uses does not pay for a booking that costs no credits either.
-	if !c.UnlimitedUses && c.RemainingUses < max(credits, 1) {
-		return fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left").
-			With("remaining_uses", fmt.Sprint(c.RemainingUses)).With("credits", fmt.Sprint(credits))
-	}
 	return nil
+}
+
+// refusesCredits returns why the pass cannot pay this many credits; nil if it can. It needs at least
+// minimum uses.
+func (p CustomerPass) refusesCredits(credits, minimum int32) *fault.Error {
+	if p.UnlimitedUses || p.RemainingUses >= max(credits, minimum) {
+		return nil
+	}
+	return fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left").
+		With("remaining_uses", fmt.Sprint(p.RemainingUses)).With("credits", fmt.Sprint(credits))
 }
 
 // choose sorts passes in the order in which they are used: by expiry date, those that never expire

@@ -88,9 +88,10 @@ func (t *taking) add(r *redemption, p *CustomerPass) storedRedemption {
 		t.passes = append(t.passes, changing(p))
 	}
 	for _, i := range r.items {
-		t.items = append(t.items, storedItem{Redemption: r.id, Item: i.id, Pass: p.ID, Credits: p.cost(i.credits)})
+		cost := p.cost(i.credits)
+		t.items = append(t.items, storedItem{Redemption: r.id, Item: i.id, Pass: p.ID, Credits: cost})
 		if i.credits > 0 {
-			t.entries.add(p, p.add(-i.credits), r.id, i.id)
+			t.entries.addItem(p, -cost, r.id, i.id)
 		}
 	}
 	stored := storedRedemption{ID: r.id, Pass: p.ID, Credits: p.cost(r.credits()), RemainingUses: p.uses()}

@@ -246,7 +246,7 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p Custom
 		adjusted.reason = nil
 	}
 	if credits != 0 {
-		adjusted.add(&p, credits, id.Transaction{}, id.Booking{})
+		adjusted.add(&p, credits)
 	}
 	err = s.savePasses(ctx, tx, company, []change{locked}, adjusted)
 	return p, err

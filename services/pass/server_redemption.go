@@ -202,9 +202,7 @@ func (s *Server) returnOnce(ctx context.Context, tx *pg.Tx, company tenant, r re
 	}
 	known := slices.IndexFunc(items, func(i storedItem) bool { return i.Item == r.booking })
 	switch {
-	case known >= 0 && items[known].Credits != r.credits:
-		err = fault.InvalidFields(fault.Field{Field: "credits", Rule: "equal", Message: "must be the credits that the booking took"})
-	case known >= 0 && items[known].Returned == items[known].Credits:
+	case known >= 0 && (stored.CancelledAt != nil || items[known].isReturned()):
 		p, err = s.store.lockCustomerPass(ctx, tx, company.ID, items[known].Pass)
 		return p, false, err
 	case known >= 0:
@@ -228,7 +226,7 @@ func (s *Server) returnItems(ctx context.Context, tx *pg.Tx, company tenant, red
 	if err != nil {
 		return p, err
 	}
-	tx.Queue(returnItems(company.ID, redemption, bookings))
+	tx.Queue(returnItems(company.ID, redemption, bookings, s.clock(company)))
 	return p, nil
 }
 
@@ -239,19 +237,20 @@ func (s *Server) returnImported(ctx context.Context, tx *pg.Tx, company tenant, 
 	if err != nil {
 		return CustomerPass{}, err
 	}
-	items := []storedItem{{Redemption: r.redemption, Item: r.booking, Pass: pass, Credits: r.credits, Returned: r.credits}}
+	now := s.clock(company)
+	items := []storedItem{{Redemption: r.redemption, Item: r.booking, Pass: pass, Credits: r.credits, Returned: r.credits, ReturnedAt: &now}}
 	p, err := s.returnTo(ctx, tx, company, pass, items)
 	if err != nil {
 		return p, err
 	}
 	if !exists {
-		tx.Queue(addRedemptions(company.ID, s.clock(company), storedRedemption{ID: r.redemption}))
+		tx.Queue(addRedemptions(company.ID, now, storedRedemption{ID: r.redemption}))
 	}
 	tx.Queue(addItems(company.ID, items))
 	return p, nil
 }
 
-// returnTo adds the credits of items to a pass.
+// returnTo adds the credits of items to a pass. Items without credits do not change it.
 func (s *Server) returnTo(ctx context.Context, tx *pg.Tx, company tenant, pass id.CustomerPass, items []storedItem) (CustomerPass, error) {
 	p, err := s.store.lockCustomerPass(ctx, tx, company.ID, pass)
 	if err != nil {
@@ -260,8 +259,11 @@ func (s *Server) returnTo(ctx context.Context, tx *pg.Tx, company tenant, pass i
 	returned, changed := entries{kind: entryReturned, actor: rpc.Caller(ctx)}, changing(&p)
 	for _, i := range items {
 		if i.Credits > 0 {
-			returned.add(&p, p.add(i.Credits), i.Redemption, i.Item)
+			returned.addItem(&p, i.Credits, i.Redemption, i.Item)
 		}
+	}
+	if len(returned.credits) == 0 {
+		return p, nil
 	}
 	p.expireAtEnd(&returned)
 	err = s.savePasses(ctx, tx, company, []change{changed}, returned)
@@ -300,7 +302,7 @@ func (s *Server) cancel(ctx context.Context, tx *pg.Tx, company tenant, redempti
 		tx.Queue(addRedemptions(company.ID, now, stored))
 		return 0, nil
 	}
-	held := slices.DeleteFunc(items, func(i storedItem) bool { return i.Returned == i.Credits })
+	held := slices.DeleteFunc(items, storedItem.isReturned)
 	if len(held) > 0 {
 		if _, err := s.returnItems(ctx, tx, company, redemption, held); err != nil {
 			return 0, err

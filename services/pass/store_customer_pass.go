@@ -170,12 +170,12 @@ const (
 
 	// The passes are locked, so their last sequence numbers do not change.
 	appendLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at,
-			redemption_id, item_id, reason, period)
+			redemption_id, item_id, reason, period, item_credits)
 		select $1, n.customer_pass_id, n.place + (select coalesce(max(l.sequence), 0) from ledger_entries l
 				where l.company_id = $1 and l.customer_pass_id = n.customer_pass_id),
-			n.kind, n.credits, n.balance, $3, $2, n.redemption_id, n.item_id, $4, n.period
-		from unnest($5::uuid[], $6::integer[], $7::text[], $8::integer[], $9::integer[], $10::uuid[], $11::uuid[], $12::integer[])
-			n(customer_pass_id, place, kind, credits, balance, redemption_id, item_id, period)`
+			n.kind, n.credits, n.balance, $3, $2, n.redemption_id, n.item_id, $4, n.period, n.item_credits
+		from unnest($5::uuid[], $6::integer[], $7::text[], $8::integer[], $9::integer[], $10::uuid[], $11::uuid[], $12::integer[], $13::integer[])
+			n(customer_pass_id, place, kind, credits, balance, redemption_id, item_id, period, item_credits)`
 )
 
 // lockCustomerPass reads a customer pass and locks it until the end of tx.
@@ -196,13 +196,18 @@ type entries struct {
 	redemptions       []id.Transaction
 	items             []id.Booking
 	periods           []*int32
+	itemCredits       []*int32
 }
 
 // add adds an entry of a pass. The pass has the credits already, so its stored uses are the balance.
-func (e *entries) add(p *CustomerPass, credits int32, redemption id.Transaction, item id.Booking) {
-	e.append(p, e.kind, credits, nil)
+func (e *entries) add(p *CustomerPass, credits int32) { e.append(p, e.kind, credits, nil) }
+
+// addItem adds the credits of a booking to a pass, or removes them if negative, and adds an entry that
+// explains it.
+func (e *entries) addItem(p *CustomerPass, credits int32, redemption id.Transaction, item id.Booking) {
+	e.append(p, e.kind, p.add(credits), nil)
 	last := len(e.passes) - 1
-	e.redemptions[last], e.items[last] = redemption, item
+	e.redemptions[last], e.items[last], e.itemCredits[last] = redemption, item, &credits
 }
 
 // addPeriod adds an entry of a period of a subscription.
@@ -226,6 +231,7 @@ func (e *entries) append(p *CustomerPass, kind string, credits int32, period *in
 	e.redemptions = append(e.redemptions, id.Transaction{})
 	e.items = append(e.items, id.Booking{})
 	e.periods = append(e.periods, period)
+	e.itemCredits = append(e.itemCredits, nil)
 }
 
 // saveCustomerPasses returns the statements that store locked passes, all changed at the same time,
@@ -250,5 +256,6 @@ func appendLedger(company id.Company, now time.Time, e entries) []pg.Query {
 	}
 	return []pg.Query{{SQL: appendLedgerSQL, Args: []any{
 		company, now, e.actor, e.reason, e.passes, e.places, e.kinds, e.credits, e.balances, e.redemptions, e.items, e.periods,
+		e.itemCredits,
 	}}}
 }

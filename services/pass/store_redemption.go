@@ -16,11 +16,13 @@ import (
 // Writes of credits. To prevent deadlocks, all of them take locks in the same order, rows of each
 // kind by id:
 //
-//  1. one redemption that exists, to cancel it or to return its credits
+//  1. one redemption that exists, to cancel it, to return its credits or to change what a booking costs
 //  2. customers
 //  3. passes
 //  4. customers who have no row yet, with a new row
-//  5. redemptions that do not exist yet, with a new row
+//  5. redemptions and changes of redemptions that do not exist yet, with a new row
+//
+// A change of what a booking costs locks the customer only if it can take credits.
 //
 // A change by a subscription adds the customer's row first and locks the customer, the pass and, if its
 // plan has changed, the pass type. A subscription's customer has a row before the pass exists, so it adds
@@ -36,9 +38,11 @@ import (
 // added a customer's row (4) holds passes, and can only wait for another transaction of 4 or 5;
 // these add their rows by id. The other transactions that add a customer's row, to assign a pass or
 // to delete the customer, never wait for a redemption or for a pass of an earlier commit. A
-// transaction that waits for a new redemption (5) waits for one that has every other lock. Repeated
-// redemptions read the existing row without a lock: it never changes from a refusal to a success,
-// and its pass and credits never change.
+// transaction that waits for a new redemption or change (5) waits for one that has every other lock. A
+// change is read under the lock of its redemption. If the redemption does not exist, or if a caller uses one
+// identifier for two redemptions, the key of the changes decides which transaction is repeated. Repeated
+// redemptions read the existing row without a lock: it never changes from a refusal to a success, and
+// its pass and credits, those of the first answer, never change. Its item has what a booking holds now.
 
 // storedRedemption is a redemption that has arrived or was cancelled before it arrived.
 type storedRedemption struct {
@@ -49,14 +53,19 @@ type storedRedemption struct {
 	CancelledAt   *time.Time      `db:"cancelled_at"`
 }
 
-// storedItem is the credits that one booking took.
+// storedItem is the credits that one booking took, and took or returned in changes since then.
 type storedItem struct {
 	Redemption id.Transaction  `db:"redemption_id"`
 	Item       id.Booking      `db:"item_id"`
 	Pass       id.CustomerPass `db:"customer_pass_id"`
 	Credits    int32           `db:"credits"`
 	Returned   int32           `db:"returned"`
+	ReturnedAt *time.Time      `db:"returned_at"`
 }
+
+// isReturned reports whether the credits were returned, also if there were none. The previous release
+// does not store the time.
+func (i storedItem) isReturned() bool { return i.ReturnedAt != nil || i.Returned > 0 }
 
 const (
 	redemptionsSQL = `select id, customer_pass_id, credits, remaining_uses, cancelled_at from redemptions
@@ -72,15 +81,15 @@ const (
 
 	cancelRedemptionSQL = `update redemptions set cancelled_at = $3 where company_id = $1 and id = $2`
 
-	addItemsSQL = `insert into redemption_items (company_id, redemption_id, item_id, customer_pass_id, credits, returned)
-		select $1, n.redemption_id, n.item_id, n.customer_pass_id, n.credits, n.returned
-		from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::integer[], $6::integer[])
-			n(redemption_id, item_id, customer_pass_id, credits, returned)`
+	addItemsSQL = `insert into redemption_items (company_id, redemption_id, item_id, customer_pass_id, credits, returned, returned_at)
+		select $1, n.redemption_id, n.item_id, n.customer_pass_id, n.credits, n.returned, n.returned_at
+		from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::integer[], $6::integer[], $7::timestamptz[])
+			n(redemption_id, item_id, customer_pass_id, credits, returned, returned_at)`
 
-	itemsSQL = `select redemption_id, item_id, customer_pass_id, credits, returned from redemption_items
+	itemsSQL = `select redemption_id, item_id, customer_pass_id, credits, returned, returned_at from redemption_items
 		where company_id = $1 and redemption_id = $2 order by item_id`
 
-	returnItemsSQL = `update redemption_items set returned = credits
+	returnItemsSQL = `update redemption_items set returned = credits, returned_at = $4
 		where company_id = $1 and redemption_id = $2 and item_id = any($3)`
 
 	candidateColumns = passColumns + `, t.title, t.eligible_event_types`
@@ -131,12 +140,14 @@ func (s *store) writeRepeatedly(ctx context.Context, company id.Company, fn func
 	}
 }
 
-// lockRedemption locks a redemption until the end of tx. It reports whether it exists.
-func (s *store) lockRedemption(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction) (r storedRedemption, items []storedItem, exists bool, err error) {
+// lockRedemption locks a redemption until the end of tx. It reports whether it exists. more are queries
+// that it runs after that.
+func (s *store) lockRedemption(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction, more ...pg.Query) (r storedRedemption, items []storedItem, exists bool, err error) {
 	var found []storedRedemption
-	err = tx.Pipeline(ctx,
-		pg.Query{SQL: lockRedemptionSQL, Args: []any{company, []id.Transaction{redemption}}, Scan: pg.Collect(&found)},
-		pg.Query{SQL: itemsSQL, Args: []any{company, redemption}, Scan: pg.Collect(&items)})
+	err = tx.Pipeline(ctx, append([]pg.Query{
+		{SQL: lockRedemptionSQL, Args: []any{company, []id.Transaction{redemption}}, Scan: pg.Collect(&found)},
+		{SQL: itemsSQL, Args: []any{company, redemption}, Scan: pg.Collect(&items)},
+	}, more...)...)
 	if err != nil || len(found) == 0 {
 		return storedRedemption{ID: redemption}, nil, false, err
 	}
@@ -158,19 +169,20 @@ func addRedemptions(company id.Company, now time.Time, list ...storedRedemption)
 func addItems(company id.Company, items []storedItem) pg.Query {
 	n := len(items)
 	redemptions, ids, passes := make([]id.Transaction, n), make([]id.Booking, n), make([]id.CustomerPass, n)
-	credits, returned := make([]int32, n), make([]int32, n)
+	credits, returned, returnedAt := make([]int32, n), make([]int32, n), make([]*time.Time, n)
 	for i, item := range items {
-		redemptions[i], ids[i], passes[i], credits[i], returned[i] = item.Redemption, item.Item, item.Pass, item.Credits, item.Returned
+		redemptions[i], ids[i], passes[i] = item.Redemption, item.Item, item.Pass
+		credits[i], returned[i], returnedAt[i] = item.Credits, item.Returned, item.ReturnedAt
 	}
-	return pg.Query{SQL: addItemsSQL, Args: []any{company, redemptions, ids, passes, credits, returned}}
+	return pg.Query{SQL: addItemsSQL, Args: []any{company, redemptions, ids, passes, credits, returned, returnedAt}}
 }
 
 func cancelRedemption(company id.Company, redemption id.Transaction, now time.Time) pg.Query {
 	return pg.Query{SQL: cancelRedemptionSQL, Args: []any{company, redemption, now}}
 }
 
-func returnItems(company id.Company, redemption id.Transaction, items []id.Booking) pg.Query {
-	return pg.Query{SQL: returnItemsSQL, Args: []any{company, redemption, items}}
+func returnItems(company id.Company, redemption id.Transaction, items []id.Booking, now time.Time) pg.Query {
+	return pg.Query{SQL: returnItemsSQL, Args: []any{company, redemption, items, now}}
 }
 
 // lockBatch reads what redemptions depend on, and locks the customers and the passes that can pay.

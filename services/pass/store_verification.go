@@ -19,22 +19,32 @@ const (
 			sum(e.credits) over (partition by e.customer_pass_id order by e.sequence)::bigint
 		from ledger_entries e where e.company_id = $1`
 
-	// An item holds the credits that the ledger took for it and did not return. An entry without credits,
-	// of a time when the pass had unlimited uses, stands for those of the item. The ledger has only the
-	// return of an imported booking.
-	verifyRedemptionsSQL = `select i.redemption_id, (i.credits - i.returned)::bigint,
-			case when r.customer_pass_id is null then 0
-				when p.unlimited_uses or p.subscription_version is not null then coalesce(e.taken, 0) + i.credits * coalesce(e.held, 0)
-				else coalesce(e.taken, 0) end
+	// changedItemsSQL is by how much changes have raised the credits of each booking.
+	changedItemsSQL = `with changed as (select redemption_id, item_id,
+				sum(coalesce(credits_after - credits_before, 0) + coalesce(undone, 0)) as credits
+			from redemption_changes where company_id = $1 group by redemption_id, item_id)`
+
+	// An item holds the credits that the ledger took for it and did not return. An entry without credits is of
+	// a time when the pass had unlimited uses. If the previous release added it, it stands for all credits that
+	// the item took first, or had when they were returned. The ledger has only the return of an imported booking.
+	verifyRedemptionsSQL = changedItemsSQL + ` select i.redemption_id, (i.credits - i.returned)::bigint,
+			case when r.customer_pass_id is null then 0 else coalesce(e.held, 0) end
 		from redemption_items i
 			join redemptions r on r.company_id = i.company_id and r.id = i.redemption_id
-			left join customer_passes p on p.company_id = i.company_id and p.id = i.customer_pass_id
-			left join lateral (select -sum(credits)::bigint as taken,
-					count(*) filter (where kind = 'redeemed' and credits = 0) - count(*) filter (where kind = 'returned' and credits = 0) as held
+			left join changed c on c.redemption_id = i.redemption_id and c.item_id = i.item_id
+			left join lateral (select -sum(case when e.credits <> 0 then e.credits when e.item_credits is not null then e.item_credits
+					when e.kind = 'redeemed' then coalesce(c.credits, 0) - i.credits else i.credits end)::bigint as held
 				from ledger_entries e
 				where e.company_id = i.company_id and e.customer_pass_id = i.customer_pass_id
 					and e.redemption_id = i.redemption_id and e.item_id = i.item_id) e on true
 		where i.company_id = $1`
+
+	// The credits that the items of a redemption had before their changes add up to those of its first answer.
+	verifyChangesSQL = changedItemsSQL + ` select r.id, r.credits::bigint, least(sum(i.credits - coalesce(c.credits, 0)), 2147483647)::bigint
+		from redemptions r
+			join redemption_items i on i.company_id = r.company_id and i.redemption_id = r.id
+			left join changed c on c.redemption_id = i.redemption_id and c.item_id = i.item_id
+		where r.company_id = $1 and r.customer_pass_id is not null group by r.id, r.credits`
 
 	// The entries of a period are its grant. The 999999 of unlimited uses are added when such periods
 	// begin and removed when they end.
@@ -95,6 +105,7 @@ func (s *store) verify(ctx context.Context, company id.Company, each func(compar
 		{"customer_pass.remaining_uses", verifyUsesSQL, passID},
 		{"ledger.balance", verifyBalancesSQL, passID},
 		{"redemption.credits", verifyRedemptionsSQL, redemptionID},
+		{"redemption.changes", verifyChangesSQL, redemptionID},
 		{"pass_grant.credits", verifyGrantsSQL, passID},
 		{"pass_grant.expired", verifyExpiredSQL, passID},
 		{"pass_grant.carried_over", verifyCarriedOverSQL, passID},

@@ -83,6 +83,18 @@ var passDecisions = map[string]struct {
 			return fault.From(err).Reason
 		}
 	}, "paid", ReasonPassExpired},
+	"a change without a day is paid today": {func(w *world) func() string {
+		_, req := w.paidWith(1)
+		held := int32(1)
+		return func() string {
+			_, err := w.changeRedemption(changeRequest(req, held, held+1))
+			if err == nil {
+				held++
+				return "paid"
+			}
+			return fault.From(err).Reason
+		}
+	}, "paid", ReasonPassExpired},
 	"a new pass starts today": {func(w *world) func() string {
 		return func() string {
 			start := w.assign("").GetStartDate()
@@ -153,6 +165,9 @@ func TestTestClockIsShown(t *testing.T) { // invariant 13
 		if _, err := w.client.CancelRedemption(w.as(w.company), &passv1.CancelRedemptionRequest{RedemptionId: req.GetRedemptionId()}); err != nil {
 			t.Fatal(err)
 		}
+		p, req = w.paidWith(1)
+		w.mustChange(changeRequest(req, 1, 2))
+		recent("the change of a redemption", w.get(p.GetId()).GetUpdatedAt())
 		for _, e := range w.ledger(p.GetId()) {
 			recent("an entry of the ledger", e.GetCreatedAt())
 		}
@@ -170,7 +185,9 @@ func TestDeletedTestData(t *testing.T) { // invariants 1 and 13
 	for _, w := range []*world{live, test, neighbour} {
 		customer := w.customer()
 		passes[w] = w.give(customer, nil)
-		w.mustRedeem(redeemRequest(customer, passes[w].GetId(), 2))
+		req := redeemRequest(customer, passes[w].GetId(), 2)
+		w.mustRedeem(req)
+		w.mustChange(changeRequest(req, 2, 2))
 	}
 	reset := tenancy.NewTestData(live.db)
 	if _, err := reset.DeleteTestData(rpc.WithClaims(t.Context(), &token.Claims{Company: test.company}), &authv1.DeleteTestDataRequest{}); err != nil {
@@ -189,6 +206,9 @@ func TestDeletedTestData(t *testing.T) { // invariants 1 and 13
 	}
 	if n := list(test); n != 0 {
 		t.Errorf("%d passes are listed", n)
+	}
+	if n := live.count(`select count(*) from redemption_changes`); n != 2 {
+		t.Errorf("%d changes of redemptions are left of three, want those of the other companies", n)
 	}
 	for _, w := range []*world{live, neighbour} {
 		if len(w.ledger(passes[w].GetId())) != 2 || list(w) != 1 {

@@ -103,24 +103,40 @@ func TestExportRedemptions(t *testing.T) {
 		}
 		want = append(want, fmt.Sprint(req.GetRedemptionId(), req.GetItems()[0].GetItemId(), p.GetId(), held))
 	}
-	stream, err := w.client.ExportRedemptions(w.as(w.company), &passv1.ExportRedemptionsRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got []string
-	for {
-		res, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range res.GetRedemptions() {
-			got = append(got, fmt.Sprint(r.GetRedemptionId(), r.GetItemId(), r.GetCustomerPassId(), r.GetCredits()))
-		}
+	for _, r := range w.export() {
+		got = append(got, fmt.Sprint(r.GetRedemptionId(), r.GetItemId(), r.GetCustomerPassId(), r.GetCredits()))
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+}
+
+// export returns the credits that all bookings hold.
+func (w *world) export() (list []*passv1.RedeemedCredits) {
+	w.t.Helper()
+	stream, err := w.client.ExportRedemptions(w.as(w.company), &passv1.ExportRedemptionsRequest{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for {
+		res, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return list
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		list = append(list, res.GetRedemptions()...)
+	}
+}
+
+// exported returns the credits that each booking holds.
+func (w *world) exported() map[string]int32 {
+	w.t.Helper()
+	held := map[string]int32{}
+	for _, r := range w.export() {
+		held[r.GetItemId()] = r.GetCredits()
+	}
+	return held
 }

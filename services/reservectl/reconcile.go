@@ -10,6 +10,7 @@ import (
 
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
@@ -31,6 +32,7 @@ restored to slightly different moments. reconcile changes nothing unless you giv
 
   credits redeemed for a missing booking      are returned to the pass
   credits of a refunded booking               are returned to the pass
+  a booking that holds more or fewer credits  gets the credits that the booking service stores; if the pass refuses, the difference is left
   a booking whose credits were not redeemed   has them redeemed now; if the pass refuses, the difference is left
   a booking whose credits were returned       is marked refunded; check whether it was cancelled
   an outdated copy of a customer              is replaced with the customer service's data
@@ -204,13 +206,6 @@ func (r *reconciliation) remedy(d mismatch, redeemed map[string]error) (what str
 		}, nil
 	case err != nil:
 		return "", nil, err
-	case d.redeemed > d.booked:
-		return "return the credits of a refunded booking", func() error {
-			_, err := r.passes.ReturnCredits(r.passCtx, &passv1.ReturnCreditsRequest{
-				ReturnId: d.booking, RedemptionId: d.transaction, CustomerPassId: d.pass, Credits: d.redeemed,
-			})
-			return err
-		}, nil
 	case d.unredeemed:
 		return "redeem the credits of the purchase", func() error {
 			result, done := redeemed[d.transaction]
@@ -221,10 +216,61 @@ func (r *reconciliation) remedy(d mismatch, redeemed map[string]error) (what str
 			return result
 		}, nil
 	}
-	return "mark the booking refunded, because its credits were returned", func() error {
-		_, err := r.bookings.RefundBooking(r.bookingCtx, &bookingv1.RefundBookingRequest{BookingId: d.booking})
-		return err
-	}, nil
+	return r.remedyOfBooking(d, bookingOf(res.GetTransaction(), d.booking))
+}
+
+// remedyOfBooking is remedy for a booking that has a redemption. b is nil if the purchase does not have it.
+func (r *reconciliation) remedyOfBooking(d mismatch, b *bookingv1.Booking) (what string, repair func() error, err error) {
+	if b == nil || b.GetIsRefunded() {
+		return "return the credits of a refunded booking", func() error {
+			_, err := r.passes.ReturnCredits(r.passCtx, &passv1.ReturnCreditsRequest{
+				ReturnId: d.booking, RedemptionId: d.transaction, CustomerPassId: d.pass, Credits: d.redeemed,
+			})
+			return err
+		}, nil
+	}
+	if d.redeemed < d.booked {
+		switch err := r.change(d, b, true); {
+		case fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Internal):
+			return "", nil, err
+		case fault.Is(err, fault.NotFound) || err != nil && fault.From(err).Reason == reasonReturned:
+			return "mark the booking refunded, because its credits were returned", func() error {
+				_, err := r.bookings.RefundBooking(r.bookingCtx, &bookingv1.RefundBookingRequest{BookingId: d.booking})
+				return err
+			}, nil
+		}
+	}
+	return "change the credits that the booking holds", func() error { return r.change(d, b, false) }, nil
+}
+
+// reasonReturned is the reason with which the pass service refuses to change a booking that was returned.
+const reasonReturned = "REDEMPTION_CANCELLED"
+
+// change makes a booking hold the credits that the booking service stores. With validateOnly, it returns
+// the refusal and changes nothing.
+func (r *reconciliation) change(d mismatch, b *bookingv1.Booking, validateOnly bool) error {
+	_, err := r.passes.ChangeRedemption(r.passCtx, &passv1.ChangeRedemptionRequest{
+		RedemptionId: d.transaction, Item: redemptionItem(b, d.booked), ChangeId: id.NewUUID().String(), ExpectedCredits: d.redeemed,
+		ValidateOnly: validateOnly,
+	})
+	return err
+}
+
+// bookingOf returns a booking of a purchase, or nil.
+func bookingOf(t *bookingv1.Transaction, booking string) *bookingv1.Booking {
+	for _, b := range t.GetBookings() {
+		if b.GetId() == booking {
+			return b
+		}
+	}
+	return nil
+}
+
+// redemptionItem returns a booking with the credits that it costs.
+func redemptionItem(b *bookingv1.Booking, credits int32) *passv1.RedemptionItem {
+	return &passv1.RedemptionItem{
+		ItemId: b.GetId(), EventType: enum.Name(b.GetEventType()), Credits: credits, Day: zone.Day(b.GetStartsAt().AsTime(), b.GetTimezone()),
+	}
 }
 
 // redeem redeems the credits of all bookings of a purchase that were paid with the pass and are
@@ -236,10 +282,7 @@ func (r *reconciliation) redeem(t *bookingv1.Transaction, pass string) error {
 		if paid == nil || b.GetIsRefunded() || paid.GetCustomerPassId() != pass {
 			continue
 		}
-		req.Items = append(req.Items, &passv1.RedemptionItem{
-			ItemId: b.GetId(), EventType: enum.Name(b.GetEventType()), Credits: paid.GetCreditsUsed(),
-			Day: zone.Day(b.GetStartsAt().AsTime(), b.GetTimezone()),
-		})
+		req.Items = append(req.Items, redemptionItem(b, paid.GetCreditsUsed()))
 	}
 	_, err := r.passes.RedeemCredits(r.passCtx, req)
 	return err

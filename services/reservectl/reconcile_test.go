@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
@@ -25,7 +26,8 @@ type restored struct {
 	bookingv1.UnimplementedBookingServiceServer
 	transactions map[string]*bookingv1.Transaction
 	copies       []*bookingv1.CustomerDifference
-	refuses      bool // RedeemCredits refuses: no credits left
+	refuses      bool // RedeemCredits and ChangeRedemption refuse: no credits left
+	returned     bool // the credits were returned, so ChangeRedemption refuses
 	calls        []string
 }
 
@@ -61,6 +63,23 @@ func (r *restored) RedeemCredits(_ context.Context, req *passv1.RedeemCreditsReq
 func (r *restored) ReturnCredits(_ context.Context, req *passv1.ReturnCreditsRequest) (*passv1.ReturnCreditsResponse, error) {
 	r.did("return %s %s %d", req.GetRedemptionId(), req.GetReturnId(), req.GetCredits())
 	return &passv1.ReturnCreditsResponse{}, nil
+}
+
+func (r *restored) ChangeRedemption(_ context.Context, req *passv1.ChangeRedemptionRequest) (*passv1.ChangeRedemptionResponse, error) {
+	if r.returned {
+		return nil, fault.Status(fault.Refuse("REDEMPTION_CANCELLED", "returned")).Err()
+	}
+	i := req.GetItem()
+	if !req.GetValidateOnly() {
+		r.did("change %s %s %s %d to %d on %s", req.GetRedemptionId(), i.GetItemId(), i.GetEventType(), req.GetExpectedCredits(), i.GetCredits(), i.GetDay())
+	}
+	if _, err := id.ParseUUID(req.GetChangeId()); err != nil {
+		return nil, err
+	}
+	if r.refuses {
+		return nil, fault.Status(fault.Refuse("PASS_EXHAUSTED", "none left")).Err()
+	}
+	return &passv1.ChangeRedemptionResponse{}, nil
 }
 
 func (r *restored) CancelRedemption(_ context.Context, req *passv1.CancelRedemptionRequest) (*passv1.CancelRedemptionResponse, error) {
@@ -107,7 +126,11 @@ func TestReconcile(t *testing.T) {
 		"services that agree":                           {restored{books: books{held: held("a", 2), given: given("a", 2)}, transactions: one(paid("a", 2, false))}, nil, false},
 		"credits of a purchase that does not exist":     {restored{books: books{given: given("a", 2)}}, []string{"cancel txn_1"}, false},
 		"credits of a refunded booking":                 {restored{books: books{held: held("a", 0), given: given("a", 2)}, transactions: one(paid("a", 2, true))}, []string{"return txn_1 booking_a 2"}, false},
-		"credits that were returned to the pass":        {restored{books: books{held: held("a", 2), given: given("a", 0)}, transactions: one(paid("a", 2, false))}, []string{"refund booking_a"}, false},
+		"credits that were returned to the pass":        {restored{books: books{held: held("a", 2), given: given("a", 0)}, transactions: one(paid("a", 2, false)), returned: true}, []string{"refund booking_a"}, false},
+		"a move whose credits were not taken":           {restored{books: books{held: held("a", 3), given: given("a", 0)}, transactions: one(paid("a", 3, false))}, []string{"change txn_1 booking_a class 0 to 3 on 2026-03-29"}, false},
+		"a move that the pass cannot pay":               {restored{books: books{held: held("a", 3), given: given("a", 2)}, transactions: one(paid("a", 3, false)), refuses: true}, []string{"change txn_1 booking_a class 2 to 3 on 2026-03-29"}, true},
+		"a move whose credits were not returned":        {restored{books: books{held: held("a", 1), given: given("a", 2)}, transactions: one(paid("a", 1, false))}, []string{"change txn_1 booking_a class 2 to 1 on 2026-03-29"}, false},
+		"a move to a date that costs no credits":        {restored{books: books{held: held("a", 0), given: given("a", 2)}, transactions: one(paid("a", 0, false))}, []string{"change txn_1 booking_a class 2 to 0 on 2026-03-29"}, false},
 		"a purchase whose credits were not redeemed":    {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false))}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29"}, false},
 		"several bookings of a purchase, redeemed once": {restored{books: books{held: two(held("a", 2), held("b", 1))}, transactions: one(paid("a", 2, false), paid("b", 1, false), paid("c", 1, true))}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29", "redeem txn_1 cp_1 booking_b class 1 on 2026-03-29"}, false},
 		"a purchase that the pass cannot pay":           {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false)), refuses: true}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29"}, true},

@@ -2617,7 +2617,7 @@ func (x *ReturnCreditsRequest) GetCredits() int32 {
 type ReturnCreditsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RemainingUses int32                  `protobuf:"varint,1,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
-	// False if the credits were already returned.
+	// False if the booking was already returned, also if it had no credits.
 	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2673,7 +2673,7 @@ type ChangeRedemptionRequest struct {
 	RedemptionId string `protobuf:"bytes,1,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
 	// The booking, with what it costs after the change.
 	Item *RedemptionItem `protobuf:"bytes,2,opt,name=item,proto3" json:"item,omitempty"`
-	// UUID of the change, unique in the company.
+	// UUID of the change in 26 characters, as identifiers have after their prefix. Unique in the company.
 	ChangeId string `protobuf:"bytes,3,opt,name=change_id,json=changeId,proto3" json:"change_id,omitempty"`
 	// The credits that the caller believes the booking to hold.
 	ExpectedCredits int32 `protobuf:"varint,4,opt,name=expected_credits,json=expectedCredits,proto3" json:"expected_credits,omitempty"`
@@ -2751,8 +2751,10 @@ type ChangeRedemptionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cp_ identifier.
 	CustomerPassId string `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	// The credits of the booking after the change. 0 for the pass of a subscription with unlimited bookings.
-	Credits       int32 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
+	// The credits of the booking after the change. If they rise, 0 for the pass of a subscription with unlimited
+	// bookings.
+	Credits int32 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
+	// The uses left immediately after the change.
 	RemainingUses int32 `protobuf:"varint,3,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3100,7 +3102,7 @@ func (x *VerifyPassesResponse) GetChecked() int64 {
 type PassDifference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number that was checked: "customer_pass.remaining_uses", "ledger.balance",
-	// "redemption.credits", "pass_types.total", "customer_passes.total".
+	// "redemption.credits", "redemption.changes", "pass_types.total", "customer_passes.total".
 	What string `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
 	// Identifier of the row; empty for a total.
 	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`

@@ -102,11 +102,13 @@ type PassServiceClient interface {
 	// returned regardless of the status of the pass. A booking whose credits were returned is refused with
 	// REDEMPTION_CANCELLED, and so is a change that was cancelled. If the booking does not hold the
 	// expected_credits, the call fails with ABORTED and VERSION_MISMATCH. With validate_only, it decides and
-	// changes nothing.
+	// changes nothing. Then it also refuses fewer credits if the pass cannot pay for the new day and type of event.
 	// Refusals: those of RedeemCredits.
 	ChangeRedemption(ctx context.Context, in *ChangeRedemptionRequest, opts ...grpc.CallOption) (*ChangeRedemptionResponse, error)
-	// CancelRedemptionChange undoes a change. If the change has not arrived yet, it is refused permanently when
-	// it does. A repeated call, and one for a booking whose credits were returned, changes nothing.
+	// CancelRedemptionChange undoes a change: the booking holds what it held before the change. If the change has
+	// not arrived yet, it is refused permanently when it does. A repeated call, and one for a booking whose credits
+	// were returned, changes nothing. If the change had lowered the credits, it can be undone only while the pass
+	// has the difference: PASS_EXHAUSTED.
 	CancelRedemptionChange(ctx context.Context, in *CancelRedemptionChangeRequest, opts ...grpc.CallOption) (*CancelRedemptionChangeResponse, error)
 	// VerifyPasses compares every pass's uses with the sum of its ledger, and the totals with the
 	// rows. It sends each difference as one message; the last message has checked set.
@@ -393,11 +395,13 @@ type PassServiceServer interface {
 	// returned regardless of the status of the pass. A booking whose credits were returned is refused with
 	// REDEMPTION_CANCELLED, and so is a change that was cancelled. If the booking does not hold the
 	// expected_credits, the call fails with ABORTED and VERSION_MISMATCH. With validate_only, it decides and
-	// changes nothing.
+	// changes nothing. Then it also refuses fewer credits if the pass cannot pay for the new day and type of event.
 	// Refusals: those of RedeemCredits.
 	ChangeRedemption(context.Context, *ChangeRedemptionRequest) (*ChangeRedemptionResponse, error)
-	// CancelRedemptionChange undoes a change. If the change has not arrived yet, it is refused permanently when
-	// it does. A repeated call, and one for a booking whose credits were returned, changes nothing.
+	// CancelRedemptionChange undoes a change: the booking holds what it held before the change. If the change has
+	// not arrived yet, it is refused permanently when it does. A repeated call, and one for a booking whose credits
+	// were returned, changes nothing. If the change had lowered the credits, it can be undone only while the pass
+	// has the difference: PASS_EXHAUSTED.
 	CancelRedemptionChange(context.Context, *CancelRedemptionChangeRequest) (*CancelRedemptionChangeResponse, error)
 	// VerifyPasses compares every pass's uses with the sum of its ledger, and the totals with the
 	// rows. It sends each difference as one message; the last message has checked set.
