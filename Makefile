@@ -122,7 +122,7 @@ lint-openapi: $(OPENAPI)/installed ## lint the OpenAPI descriptions with Redocly
 	$(OPENAPI)/node_modules/.bin/spectral lint --fail-severity=warn --ruleset tools/openapi/spectral.yaml $(DESCRIPTIONS)
 
 .PHONY: vendor
-vendor: ## copy the scripts of the documentation site from npm, at the versions in tools/vendor.sh
+vendor: ## copy the scripts of the documentation site and the dashboard from npm, at the versions in tools/vendor.sh
 	@tools/vendor.sh
 
 .PHONY: vet

@@ -216,5 +216,6 @@ func agendaStyle() []byte {
 	for n := range agendaRows + 1 {
 		fmt.Fprintf(&b, ".r%d{grid-row-start:%d}.n%d{grid-row-end:span %d}\n", n, n+1, n, max(1, n))
 	}
+	weekStyle(&b)
 	return b.Bytes()
 }

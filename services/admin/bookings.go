@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"net/url"
 	"strings"
 
 	"reservation.dev/platform/fault"
@@ -209,34 +208,6 @@ func fullName(c interface {
 	return strings.TrimSpace(c.GetFirstName() + " " + c.GetLastName())
 }
 
-// attendances are the values of an attendance form, with the messages that confirm them.
-var attendances = map[string]struct {
-	value bookingv1.Attendance
-	done  string
-}{
-	"checked-in": {bookingv1.Attendance_ATTENDANCE_CHECKED_IN, "desk.attend.checked_in"},
-	"no-show":    {bookingv1.Attendance_ATTENDANCE_NO_SHOW, "desk.attend.marked"},
-	"unknown":    {bookingv1.Attendance_ATTENDANCE_UNKNOWN, "desk.attend.undone"},
-}
-
-func (r *request) attendance() error {
-	back := local(r.value("back"), home)
-	a, ok := attendances[r.value("attendance")]
-	if !ok {
-		return fault.Missing("page")
-	}
-	_, err := performPart(r, r.value("attendance"), r.services.bookings.RecordAttendance, &bookingv1.RecordAttendanceRequest{BookingId: r.path("id"), Attendance: a.value})
-	if err != nil {
-		return r.refused(back, err)
-	}
-	r.detail("attendance", "", r.value("attendance"))
-	// After each check-in, the page stays at the row.
-	if row := r.value("row"); row != "" {
-		back += "#" + url.PathEscape(row)
-	}
-	return r.back(back, r.text(a.done, "name", r.value("name")))
-}
-
 // bookingPage is a booking, with what cancelling it would do now.
 type bookingPage struct {
 	Registration registrationView
@@ -244,6 +215,8 @@ type bookingPage struct {
 	Back         string
 	// Appointment is the path of the appointment; "" if the booking is none.
 	Appointment string
+	// Ticket is the code that is scanned at the door.
+	Ticket ticket
 }
 
 func (p bookingPage) head() (*message, string) { return p.Title(), "events" }
@@ -263,6 +236,9 @@ func (r *request) findBooking() (bookingPage, error) {
 	p.Back = datePath(b.GetEventId(), b.GetEventDateId())
 	if b.GetEventType() == bookingv1.EventType_EVENT_TYPE_APPOINTMENT {
 		p.Appointment = appointmentPath(appointmentOf(b.GetId()))
+	}
+	if p.Ticket, err = ticketOf(b); err != nil {
+		return p, err
 	}
 	p.Outcome, err = r.outcome(b)
 	return p, err

@@ -22,6 +22,8 @@ type fullness struct {
 	Booked    int32
 	Capacity  int32
 	Unlimited bool
+	// Short says that there is little space for the text.
+	Short bool
 }
 
 func fullnessOf(d *bookingv1.EventDate) fullness {
@@ -62,6 +64,8 @@ func (f fullness) Text() *message {
 		return msg("desk.full.booked", "spaces", spacesText(f.Booked))
 	case f.Left() <= 0:
 		return msg("desk.full.full", "spaces", spacesText(f.Capacity))
+	case f.Short:
+		return msg("door.week.of", "booked", f.Booked, "capacity", f.Capacity)
 	}
 	return msg("desk.full.of", "booked", f.Booked, "spaces", spacesText(f.Capacity))
 }
@@ -95,6 +99,11 @@ func (s slot) Full() bool { return s.Fullness().Class() == "full" }
 func (s slot) Over() bool {
 	end := s.GetDate().GetStartsAt().AsTime().Add(time.Duration(s.GetDate().GetDurationMinutes()) * time.Minute)
 	return end.Before(s.clock.now)
+}
+
+// Running reports whether the date takes place at present.
+func (s slot) Running() bool {
+	return !s.Cancelled() && !s.Over() && s.clock.Past(s.GetDate().GetStartsAt())
 }
 
 // From returns the time of day at which the date starts.
@@ -142,6 +151,10 @@ type dayPage struct {
 	Previous, Next time.Time
 	// Taken is the number of booked spaces on the day, Waiting the number of waitlist entries.
 	Taken, Waiting int32
+	// Offers are the open waitlist offers of the day's dates.
+	Offers offers
+	// Upcoming is the index of the first date that starts later than now; -1 on other days.
+	Upcoming int
 	// Cut says that the day has more dates than the page shows.
 	Cut bool
 }
@@ -253,6 +266,16 @@ func (r *request) today() error {
 	}
 	page := dayPage{Previous: r.midnight(at, -1), Next: r.midnight(at, 1), Cut: cut}
 	page.Day = day{At: at, Today: at.Equal(r.midnight(r.now(), 0)), Slots: slots}
+	page.Upcoming = -1
+	if page.Day.Today {
+		page.Upcoming = len(slots)
+		if i := slices.IndexFunc(slots, func(s slot) bool { return !s.clock.Past(s.GetDate().GetStartsAt()) }); i >= 0 {
+			page.Upcoming = i
+		}
+	}
+	if page.Offers, err = r.offersOf(slots); err != nil {
+		return err
+	}
 	for _, s := range slots {
 		if !s.Cancelled() {
 			page.Taken += s.GetDate().GetBooked()
@@ -260,39 +283,6 @@ func (r *request) today() error {
 		}
 	}
 	return r.render("today", page)
-}
-
-// weekPage is the calendar of a week, from its Monday.
-type weekPage struct {
-	Days           []day
-	From, To       time.Time
-	Previous, Next time.Time
-	Cut            bool
-	Empty          bool
-}
-
-func (weekPage) head() (*message, string) { return msg("desk.week.title"), "week" }
-
-func (r *request) week() error {
-	from := r.chosenDay("from")
-	from = r.midnight(from, -(int(from.Weekday())+6)%7)
-	slots, cut, err := r.slots(from, r.midnight(from, 7))
-	if err != nil {
-		return err
-	}
-	page := weekPage{From: from, To: r.midnight(from, 6), Previous: r.midnight(from, -7), Next: r.midnight(from, 7), Cut: cut, Empty: len(slots) == 0}
-	today := r.midnight(r.now(), 0)
-	for i := range 7 {
-		d := day{At: r.midnight(from, i)}
-		d.Today = d.At.Equal(today)
-		for _, s := range slots {
-			if starts := s.GetDate().GetStartsAt().AsTime(); !starts.Before(d.At) && starts.Before(r.midnight(from, i+1)) {
-				d.Slots = append(d.Slots, s)
-			}
-		}
-		page.Days = append(page.Days, d)
-	}
-	return r.render("week", page)
 }
 
 // day returns the start of a filter's day in the company's zone, plus days later; nil if the

@@ -23,13 +23,14 @@
 //  4. Text that people typed is never markup, and nothing inline is executed: the content
 //     security policy allows only scripts and styles of this site. The API reference below
 //     /docs also allows inline styles. Only pages of the library load images, videos and
-//     recordings from MEDIA_URL, and send files to it.
+//     recordings from MEDIA_URL, and send files to it. Only the page that scans tickets can use the camera.
 //  5. A secret is in one response only, which no cache stores.
 //  6. Every redirect leads to a path of this site.
 //  7. Requests for another host name than the dashboard's are refused.
 //  8. The number of calls for a page does not depend on the number of rows it shows. The agenda of a day
-//     makes one call for each person that it shows, all at once, and shows at most 12. The page of a sale makes
-//     two calls for each of its lines, of which there are at most 10.
+//     makes one call for each person that it shows, all at once, and shows at most 12. The roster of a
+//     date is read in at most 3 calls. The page of a sale makes two calls for each of its lines, of which
+//     there are at most 10.
 //  9. Every change made in another service is in the audit log before the response. The route
 //     declares the entry.
 //  10. In test mode, every page says so, and its calls carry an access token for the company in test

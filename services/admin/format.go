@@ -93,6 +93,9 @@ type clock struct {
 // Present prints the company's time.
 func (c clock) Present() string { return c.Time(timestamppb.New(c.now)) }
 
+// Now prints the company's time of day.
+func (c clock) Now() string { return c.Hour(timestamppb.New(c.now)) }
+
 // Real prints the real time.
 func (c clock) Real() string { return c.Time(timestamppb.New(c.real)) }
 

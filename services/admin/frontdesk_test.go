@@ -24,7 +24,7 @@ func TestCalendar(t *testing.T) {
 		if from, before := req.GetStartsFrom().AsTime(), req.GetStartsBefore().AsTime(); from.Hour() != 0 || before.Sub(from) != 23*time.Hour {
 			t.Errorf("from %s to %s", from, before)
 		}
-		if n := w.backend.count(); n != 2 {
+		if n := w.backend.count(); n != 3 {
 			t.Errorf("%d calls", n)
 		}
 	})

@@ -76,74 +76,37 @@ func (e entryView) PassedOver() *message {
 	}
 }
 
-// eventDatePage is a date with its bookings and its waitlist.
-type eventDatePage struct {
-	Event         eventView
-	Slot          slot
-	Registrations []registrationView
-	Total         int64
-	Next          string
-	Waitlist      []entryView
-	Waiting       int64
-	Cancelled     bool // the page shows cancelled bookings
-	Self          string
-	CheckedIn     int
-	Teachers      []*message
-}
-
-func (p eventDatePage) head() (*message, string) { return literal(p.Event.GetTitle()), "events" }
-
-func (r *request) eventDate() error {
-	e, s, err := r.findDate()
-	if err != nil {
-		return err
-	}
-	page := eventDatePage{Event: e, Slot: s, Cancelled: r.query("show") == "cancelled", Self: r.http.URL.RequestURI()}
-	regs, err := r.services.bookings.ListRegistrations(r.ctx, &bookingv1.ListRegistrationsRequest{
-		EventId: e.GetId(), EventDateId: s.GetDate().GetId(), PageSize: 100, PageToken: r.query("page"), Cancelled: &page.Cancelled,
-	})
-	if err != nil {
-		return err
-	}
-	page.Total, page.Next = regs.GetTotal(), r.with("page", regs.GetNextPageToken())
-	for _, booked := range regs.GetRegistrations() {
-		view := registrationView{booked}
-		if view.CheckedIn() {
-			page.CheckedIn++
-		}
-		page.Registrations = append(page.Registrations, view)
-	}
-	if page.Teachers, err = r.teacherLines(s.GetDate()); err != nil {
-		return err
-	}
-	if page.Waitlist, page.Waiting, err = r.waitlist(s.GetDate().GetId()); err != nil {
-		return err
-	}
-	return r.render("event-date", page)
-}
-
 // waitlist returns the first entries of a date's waitlist, with their customers, and how many
 // entries there are.
 func (r *request) waitlist(date string) ([]entryView, int64, error) {
 	res, err := r.services.waitlist.ListWaitlist(r.ctx, &bookingv1.ListWaitlistRequest{EventDateId: date, PageSize: 100})
-	if err != nil || len(res.GetEntries()) == 0 {
+	if err != nil {
 		return nil, 0, err
 	}
+	views, err := r.withNames(res.GetEntries())
+	return views, res.GetTotal(), err
+}
+
+// withNames returns entries of waitlists with their customers, in one call.
+func (r *request) withNames(entries []*bookingv1.WaitlistEntry) ([]entryView, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
 	var ids []string
-	for _, e := range res.GetEntries() {
+	for _, e := range entries {
 		ids = append(ids, e.GetCustomerId())
 	}
 	names, err := r.services.customers.BatchGetCustomers(r.ctx, &customerv1.BatchGetCustomersRequest{Ids: ids, IncludeDeleted: true})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	byID := map[string]*customerv1.Customer{}
 	for _, c := range names.GetCustomers() {
 		byID[c.GetId()] = c
 	}
 	var views []entryView
-	for _, e := range res.GetEntries() {
+	for _, e := range entries {
 		views = append(views, entryView{e, byID[e.GetCustomerId()]})
 	}
-	return views, res.GetTotal(), nil
+	return views, nil
 }

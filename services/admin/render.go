@@ -11,9 +11,11 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
+	"reservation.dev/platform/static"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
@@ -21,42 +23,39 @@ import (
 //go:embed templates/*.html templates/shared/*.html assets/* locales/*.toml
 var files embed.FS
 
-// asset is a file whose path has a hash of its content, so that browsers can cache it
-// permanently.
-type asset struct {
-	path, mediaType string
-	body            []byte
-}
-
 // pages are the parsed templates, in every language, and the files that they refer to.
 type pages struct {
 	catalogue *catalogue
 	templates map[*texts]map[string]*template.Template // by the page's name
-	assets    map[string]asset                         // by path
-	urls      map[string]string
+	// assets are the style sheets, scripts and pictures. Their paths have a hash of their content, so that
+	// browsers can cache them permanently.
+	assets map[string]*static.File // by path
+	urls   map[string]string       // paths by name
 }
+
+// The media types of assets.
+const (
+	cssType = "text/css; charset=utf-8"
+	jsType  = "text/javascript; charset=utf-8"
+)
 
 // parsePages reads the templates, the assets and the message files of a file system. If
 // one of them is wrong, the dashboard does not start.
 func parsePages(files fs.ReadFileFS) (*pages, error) {
-	p := &pages{templates: map[*texts]map[string]*template.Template{}, assets: map[string]asset{}, urls: map[string]string{}}
+	p := &pages{templates: map[*texts]map[string]*template.Template{}, assets: map[string]*static.File{}, urls: map[string]string{}}
 	for name, mediaType := range map[string]string{
-		"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "agenda.js": "text/javascript; charset=utf-8", "upload.js": "text/javascript; charset=utf-8",
-		"htmx.min.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+		"style.css": cssType, "checkin.css": cssType, "app.js": jsType, "agenda.js": jsType, "upload.js": jsType, "checkin.js": jsType, "htmx.min.js": jsType, "icon.svg": "image/svg+xml",
 	} {
 		body, err := files.ReadFile("assets/" + name)
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(body)
-		base, ext := strings.TrimSuffix(name, path.Ext(name)), path.Ext(name)
-		a := asset{path: "/assets/" + base + "." + hex.EncodeToString(sum[:6]) + ext, mediaType: mediaType, body: body}
-		p.assets[a.path], p.urls[name] = a, a.path
+		p.add(name, static.New(mediaType, static.Forever, body))
 	}
-	rows := asset{mediaType: "text/css; charset=utf-8", body: agendaStyle()}
-	sum := sha256.Sum256(rows.body)
-	rows.path = "/assets/agenda." + hex.EncodeToString(sum[:6]) + ".css"
-	p.assets[rows.path], p.urls["agenda.css"] = rows, rows.path
+	p.add("agenda.css", static.New(cssType, static.Forever, agendaStyle()))
+	if err := p.addReader(files); err != nil {
+		return nil, err
+	}
 	var err error
 	if p.catalogue, err = parseCatalogue(files); err != nil {
 		return nil, err
@@ -67,6 +66,31 @@ func parsePages(files fs.ReadFileFS) (*pages, error) {
 		}
 	}
 	return p, nil
+}
+
+// add adds an asset.
+func (p *pages) add(name string, f *static.File) {
+	p.urls[name] = f.Path("/assets/", name)
+	p.assets[p.urls[name]] = f
+}
+
+// addReader adds the script that reads QR codes in browsers that cannot. It consists of two modules, of which
+// one imports the other by its name in the same folder.
+func (p *pages) addReader(files fs.ReadFileFS) error {
+	main, err := files.ReadFile("assets/qr-decode.js.gz")
+	if err != nil {
+		return err
+	}
+	shared, err := files.ReadFile("assets/qr.js.gz")
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(slices.Concat(main, shared))
+	folder := "/assets/qr." + hex.EncodeToString(sum[:6]) + "/"
+	p.urls["qr-decode.js"] = folder + "decode.js"
+	p.assets[folder+"decode.js"] = static.NewCompressed(jsType, static.Forever, main)
+	p.assets[folder+"index.js"] = static.NewCompressed(jsType, static.Forever, shared)
+	return nil
 }
 
 // parseTemplates returns the templates in one language.
@@ -109,9 +133,7 @@ func (web *web) serveAsset(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", a.mediaType)
-	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	_, _ = w.Write(a.body)
+	a.ServeHTTP(w, r)
 }
 
 // funcs are what templates may call.

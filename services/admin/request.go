@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"net/http"
@@ -29,6 +30,8 @@ type request struct {
 	// audited is the audit entry that the route declares, change the facts of this request.
 	audited audited
 	change  change
+	// zipped says that the response is compressed.
+	zipped bool
 	// done says that the response was sent.
 	done bool
 }
@@ -238,7 +241,7 @@ func (r *request) fragment(name, block string, data titled) error {
 func (r *request) frame(data titled) *frame {
 	f := &frame{Session: r.session, Key: r.web.newKey(), Page: data}
 	if r.session != nil {
-		f.CSRF = r.session.csrf[r.session.Mode]
+		f.CSRF = masked(r.session.csrf[r.session.Mode])
 	}
 	return f
 }
@@ -259,6 +262,19 @@ func (r *request) answer(code int, mediaType string, body []byte) {
 	r.record()
 	r.done = true
 	r.w.Header().Set("Content-Type", mediaType)
+	if r.zipped {
+		r.w.Header().Set("Content-Encoding", "gzip")
+		body = zip(body)
+	}
 	r.w.WriteHeader(code)
 	_, _ = r.w.Write(body)
+}
+
+// zip compresses the body of a response.
+func zip(body []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is valid
+	_, _ = w.Write(body)                            // writing to a buffer cannot fail
+	_ = w.Close()
+	return b.Bytes()
 }

@@ -63,17 +63,17 @@ func TestCheckingInStaysAtTheRow(t *testing.T) {
 		return &bookingv1.RecordAttendanceResponse{}, nil
 	})
 	const path = "/events/evt_1/dates/date_1"
-	w.get(path).must(t, `<tr id="booking_1">`, `name="row" value="booking_1"`)
-	send := func(attendance, row string) string {
-		return w.post("/bookings/booking_1/attendance", "attendance", attendance, "back", path, "row", row).to()
+	w.get(path).must(t, `<li id="booking_1">`)
+	send := func(booking, action, attendance string) string {
+		return w.post("/bookings/"+booking+action, "attendance", attendance, "back", path).to()
 	}
-	if to := send("checked-in", "booking_1"); to != path+"#booking_1" {
+	if to := send("booking_1", "/attendance", "checked-in"); to != path+"#booking_1" {
 		t.Error(to)
 	}
-	if to := send("checked-in", "x\r\n//evil.example"); to != path+"#x%0D%0A%2F%2Fevil.example" {
+	if to := send("x%0D%0A%2F%2Fevil.example", "/attendance", "checked-in"); to != path+"#x%0D%0A%2F%2Fevil.example" {
 		t.Error(to)
 	}
-	if to := send("no-show", "booking_1"); to != path {
+	if to := send("booking_1", "/no-show", ""); to != path {
 		t.Error("the message at the top is not visible:", to)
 	}
 }
@@ -105,7 +105,7 @@ func TestChangesAreCompletedAfterADisconnect(t *testing.T) {
 		return &authv1.RecordAuditEntryResponse{}, ctx.Err()
 	}
 	answered, logged := checkIn(ctx, w)
-	if answered.Code != http.StatusSeeOther || answered.Header().Get("Location") != "/events" {
+	if answered.Code != http.StatusSeeOther || answered.Header().Get("Location") != "/events#booking_1" {
 		t.Errorf("%d to %q", answered.Code, answered.Header().Get("Location"))
 	}
 	if len(w.backend.called("RecordAuditEntry")) != 1 || strings.Contains(logged, "not in the audit log") {

@@ -17,6 +17,10 @@ type route struct {
 	alwaysLive bool
 	// files says that the page shows files of the media service, or sends files to it.
 	files bool
+	// large says that the page can have hundreds of rows, so that it is compressed.
+	large bool
+	// camera says that the page can use the camera.
+	camera bool
 }
 
 // get returns the route of a page.
@@ -33,7 +37,7 @@ func post(path string, who access, a audited, serve func(v *request) error) rout
 func routes() []route {
 	return slices.Concat(
 		alwaysLive(signInRoutes(), accountRoutes(), companyRoutes(), []route{post(testModePath, staff, byAuth(), (*request).switchMode)}),
-		eventRoutes(), bookingRoutes(), appointmentRoutes(), appointmentTypeRoutes(), resourceRoutes(), customerRoutes(), discountRoutes(), passRoutes(), planRoutes(), subscriptionRoutes(), servingFiles(libraryRoutes(), collectionRoutes()),
+		eventRoutes(), bookingRoutes(), doorRoutes(), appointmentRoutes(), appointmentTypeRoutes(), resourceRoutes(), customerRoutes(), discountRoutes(), passRoutes(), planRoutes(), subscriptionRoutes(), servingFiles(libraryRoutes(), collectionRoutes()),
 		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes())
 }
 
@@ -72,8 +76,8 @@ func signInRoutes() []route {
 
 func eventRoutes() []route {
 	return []route{
-		get("/{$}", staff, (*request).today),
-		get("/week", staff, (*request).week),
+		{pattern: "GET /{$}", access: staff, large: true, serve: (*request).today},
+		{pattern: "GET /week", access: staff, large: true, serve: (*request).week},
 		get("/events", staff, (*request).events),
 		get("/events/new", staff, (*request).newEvent),
 		post("/events", staff, audited{"event.create", given}, (*request).createEvent),
@@ -93,7 +97,7 @@ func eventRoutes() []route {
 		post("/events/{id}/staff", staff, audited{"event.staff", "id"}, (*request).setTeachers),
 		get("/events/{id}/{action}", staff, (*request).confirmEvent),
 		post("/events/{id}/{action}", staff, audited{"event.{action}", "id"}, (*request).changeEvent),
-		get("/events/{id}/dates/{date}", staff, (*request).eventDate),
+		{pattern: "GET /events/{id}/dates/{date}", access: staff, large: true, serve: (*request).eventDate},
 		get("/events/{id}/dates/{date}/edit", staff, (*request).editDate),
 		post("/events/{id}/dates/{date}/edit", staff, audited{"event_date.update", "date"}, (*request).updateDate),
 		get("/events/{id}/dates/{date}/staff", staff, (*request).substitutesForm),
@@ -118,7 +122,6 @@ func bookingRoutes() []route {
 		post("/events/{id}/dates/{date}/offers/{entry}", staff, audited{"waitlist.accept", "entry"}, (*request).acceptOffer),
 		post("/waitlist/{id}/leave", staff, audited{"waitlist.leave", "id"}, (*request).leaveWaitlist),
 		get("/bookings/{id}", staff, show("booking", (*request).findBooking)),
-		post("/bookings/{id}/attendance", staff, audited{"booking.attendance", "id"}, (*request).attendance),
 		get("/bookings/{id}/refund", staff, (*request).refundForm),
 		post("/bookings/{id}/refund", staff, audited{"booking.refund", "id"}, (*request).refundBooking),
 		get("/bookings/{id}/move", staff, (*request).moveBookingForm),
@@ -130,6 +133,18 @@ func bookingRoutes() []route {
 		get("/bookings/{id}/history", staff, (*request).bookingHistory),
 		get("/bookings/{id}/{action}", staff, (*request).confirmBooking),
 		post("/bookings/{id}/{action}", staff, audited{"booking.{action}", "id"}, (*request).changeBooking),
+	}
+}
+
+// doorRoutes are the pages and forms with which customers are checked in.
+func doorRoutes() []route {
+	return []route{
+		{pattern: "GET /events/{id}/dates/{date}/scan", access: staff, camera: true, serve: (*request).scanForm},
+		post("/events/{id}/dates/{date}/scan", staff, audited{"booking.attendance", given}, (*request).scan),
+		post("/bookings/{id}/attendance", staff, audited{"booking.attendance", "id"}, (*request).attendance),
+		get("/bookings/{id}/no-show", staff, (*request).confirmNoShow),
+		post("/bookings/{id}/no-show", staff, audited{"booking.attendance", "id"}, (*request).markNoShow),
+		get("/bookings/{id}/ticket", staff, show("ticket", (*request).findTicket)),
 	}
 }
 

@@ -317,13 +317,14 @@ func TestTypedTextIsEscaped(t *testing.T) {
 	}
 	t.Run("escapes the message after an action", func(t *testing.T) {
 		on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
-			return &bookingv1.RecordAttendanceResponse{}, nil
+			guest := &bookingv1.CustomerReference{Id: "cust_1", FirstName: script}
+			return &bookingv1.RecordAttendanceResponse{Registration: &bookingv1.Registration{Booking: &bookingv1.Booking{Id: "booking_1"}, Purchaser: guest}}, nil
 		})
-		a := w.post("/bookings/booking_1/attendance", "attendance", "checked-in", "back", "/events", "name", script)
+		a := w.post("/bookings/booking_1/attendance", "attendance", "checked-in", "back", "/events")
 		if body := w.page(a.to()); strings.Contains(body, "<script>alert") || !strings.Contains(body, "Checked in: &lt;script&gt;") {
 			t.Error(text(body))
 		}
-		if a := w.post("/bookings/booking_1/attendance", "attendance", "checked-in", "back", "//evil.example"); a.to() != "/" {
+		if a := w.post("/bookings/booking_1/attendance", "attendance", "checked-in", "back", "//evil.example"); a.to() != "/#booking_1" {
 			t.Error(describe(a))
 		}
 	})

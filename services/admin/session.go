@@ -2,7 +2,9 @@ package admin
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/base64"
 	"strings"
 	"time"
@@ -28,8 +30,8 @@ type session struct {
 	Mode mode
 	// Notices are changes that others made to the administrator's account.
 	Notices []*authv1.Notice
-	// csrf are the tokens of this session's forms, by the mode of their page.
-	csrf map[mode]string
+	// csrf are the secrets of this session's forms, by the mode of their page.
+	csrf map[mode][]byte
 	// test says that Company is in test mode.
 	test bool
 }
@@ -45,24 +47,46 @@ func (s *session) LastNotice() string {
 	return s.Notices[len(s.Notices)-1].GetAt().AsTime().Format(time.RFC3339Nano)
 }
 
-// isToken compares a form's token with that of the session's pages in a mode, in constant time.
+// isToken reports whether a form's token is for this session's pages in a mode. It compares in constant time.
 func (s *session) isToken(sent string, m mode) bool {
-	return hmac.Equal([]byte(s.csrf[m]), []byte(sent))
+	raw, err := base64.RawURLEncoding.DecodeString(sent)
+	if err != nil || len(raw) != 2*len(s.csrf[m]) {
+		return false
+	}
+	pad, masked := raw[:len(raw)/2], raw[len(raw)/2:]
+	subtle.XORBytes(masked, masked, pad)
+	return hmac.Equal(s.csrf[m], masked)
 }
 
-// tokenOf derives the token of a session's forms on pages in a mode.
-func tokenOf(sessionToken string, m mode) string {
+// tokenOf returns a token for the forms of a page.
+func tokenOf(sessionToken string, m mode) string { return masked(formSecret(sessionToken, m)) }
+
+// masked hides a secret under random bytes, which are in front of it. It differs on each page, so the size of
+// a compressed page does not reveal it.
+func masked(secret []byte) string {
+	token := make([]byte, 2*len(secret))
+	_, _ = rand.Read(token[:len(secret)]) // never fails
+	subtle.XORBytes(token[len(secret):], secret, token[:len(secret)])
+	return base64.RawURLEncoding.EncodeToString(token)
+}
+
+// formSecret derives the secret of a session's forms on pages in a mode.
+func formSecret(sessionToken string, m mode) []byte {
 	if m == testMode {
-		return derived(sessionToken, "reservation dashboard form in test mode")
+		return derivedBytes(sessionToken, "reservation dashboard form in test mode")
 	}
-	return derived(sessionToken, "reservation dashboard form")
+	return derivedBytes(sessionToken, "reservation dashboard form")
 }
 
 // derived derives a token for a purpose from a session's token, which it does not reveal.
 func derived(sessionToken, purpose string) string {
+	return base64.RawURLEncoding.EncodeToString(derivedBytes(sessionToken, purpose))
+}
+
+func derivedBytes(sessionToken, purpose string) []byte {
 	mac := hmac.New(sha256.New, []byte(sessionToken))
 	mac.Write([]byte(purpose))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return mac.Sum(nil)
 }
 
 // sessionTokenLen is the length of a session's token.
@@ -103,7 +127,7 @@ func (r *request) enter(raw string, identity *authv1.Identity, browser mode) err
 		Expires: identity.GetSession().GetExpiresAt().AsTime().Truncate(time.Second), Notices: identity.GetNotices(),
 		Clock: clock{Zone: loc, now: now.Add(time.Duration(identity.GetCompany().GetClockOffsetSeconds()) * time.Second), real: now, texts: r.texts},
 		Mode:  browser, test: company.IsTest(),
-		csrf: map[mode]string{liveMode: tokenOf(raw, liveMode), testMode: tokenOf(raw, testMode)},
+		csrf: map[mode][]byte{liveMode: formSecret(raw, liveMode), testMode: formSecret(raw, testMode)},
 	}
 	r.ctx = rpc.WithClaims(r.ctx, &token.Claims{Company: company, Raw: identity.GetAccessToken()})
 	return nil

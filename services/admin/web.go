@@ -17,6 +17,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/negotiate"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/telemetry"
 )
@@ -105,6 +106,14 @@ func (web *web) handle(route route) {
 		if route.files {
 			w.Header().Set("Content-Security-Policy", contentPolicy(web.files))
 		}
+		if route.camera {
+			w.Header().Set("Permissions-Policy", "camera=(self), "+otherFeatures)
+		}
+		// The response to a search repeats what the browser sent. Its size must not depend on the rest of the page.
+		if route.large && r.URL.Query().Get("q") == "" {
+			w.Header().Add("Vary", "Accept-Encoding")
+			req.zipped = negotiate.Coding(r.Header, "gzip") != ""
+		}
 		defer req.record()
 		if err := req.serve(route); err != nil {
 			req.fail(err)
@@ -179,6 +188,9 @@ func contentPolicy(files string) string {
 		"; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 }
 
+// otherFeatures are features of browsers that no page can use. The camera is not one of them.
+const otherFeatures = "geolocation=(), microphone=(), payment=()"
+
 // setHeaders sets the headers of every response.
 func (web *web) setHeaders(h http.Header, requestID string) {
 	h.Set("Content-Security-Policy", contentPolicy(""))
@@ -187,7 +199,7 @@ func (web *web) setHeaders(h http.Header, requestID string) {
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
+	h.Set("Permissions-Policy", "camera=(), "+otherFeatures)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Request-Id", requestID)
 	if web.secure {

@@ -30,6 +30,7 @@ func TestDashboard(t *testing.T) {
 	t.Run("API clients", w.testAPIClients)
 	t.Run("webhooks", w.testWebhooks)
 	t.Run("front desk", w.testFrontDesk)
+	t.Run("door", w.testDoor)
 	t.Run("changing events", w.testEditing)
 	t.Run("appointments", w.testAppointments)
 	t.Run("subscriptions", w.testSubscriptions)

@@ -35,7 +35,7 @@ func (w *world) testWithoutScript(t *testing.T) { // invariant 2
 		b.book("a")
 		b.says("1 of 2 spaces booked")
 		b.followAt("Check in", `(//main//button[starts-with(normalize-space(),"Check in")])[1]`)
-		b.says("1 checked in")
+		b.says("Checked in: ", "1 of 1 have come")
 	})
 	b.step("opens the menu on a phone", func(t *testing.T) {
 		b.size(390, 844)

@@ -64,6 +64,7 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	add("change a date", date+"/edit")
 	add("date", date)
 	add("book", date+"/book")
+	add("scan tickets", date+"/scan")
 	add("cancel a date", date+"/cancel")
 
 	passes, err := w.op.Passes.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PageSize: 1})
@@ -86,6 +87,8 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	}
 	booking := follow("booking", date, `//main//a[starts-with(@href,"/bookings/")]`)
 	add("cancel a booking", booking+"/cancel")
+	add("ticket", booking+"/ticket")
+	add("mark a no-show", booking+"/no-show")
 	follow("change a price", event, `//main//*[@id="prices"]//li//a`)
 	follow("discount code", "/discounts", `//main//table//a`)
 	follow("pass type", "/pass-types", `//main//table//a`)

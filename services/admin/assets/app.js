@@ -1,5 +1,5 @@
-// JavaScript adds copying, showing a password, submitting a choice when it changes, and the
-// values of a chart under the pointer. Every page works without it.
+// JavaScript adds copying, showing a password, printing, submitting a choice when it changes, scrolling
+// to the present, and the values of a chart under the pointer. Every page works without it.
 "use strict";
 
 // texts are the words of this script, in the language of the page.
@@ -29,6 +29,7 @@ document.addEventListener("click", async (event) => {
     }
     setTimeout(() => { button.textContent = label; }, 2000);
   }
+  if (button.dataset.print !== undefined) print();
   if (button.dataset.reveal) {
     const field = document.getElementById(button.dataset.reveal);
     const hidden = field.type === "password";
@@ -57,6 +58,20 @@ addEventListener("pageshow", () => {
 // Elements that need JavaScript are hidden until it runs.
 document.addEventListener("DOMContentLoaded", () => {
   for (const part of document.querySelectorAll("[data-script]")) part.hidden = false;
+});
+
+// A page of a day or a week opens at the present, unless its address names another place. The focus does not
+// move.
+addEventListener("load", () => {
+  if (location.hash || scrollY > 0) return;
+  const now = [...document.querySelectorAll("[data-now]")].find((e) => e.checkVisibility());
+  if (!now) return;
+  const box = now.closest(".scroll");
+  const past = (end) => now.getBoundingClientRect().bottom - end;
+  if (box && past(box.getBoundingClientRect().bottom) > 0) {
+    box.scrollTop += past(box.getBoundingClientRect().bottom) + box.clientHeight / 2;
+  }
+  if (past(innerHeight) > 0) scrollBy(0, past(innerHeight) + innerHeight / 2);
 });
 
 document.addEventListener("pointerover", (event) => {
