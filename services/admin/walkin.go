@@ -3,6 +3,7 @@ package admin
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/money"
@@ -22,6 +23,9 @@ func (walkInPage) head() (*message, string) { return msg("sales.walk_in.title"),
 // doorMethods are the ways to pay at the door, the most frequent first.
 var doorMethods = []string{money.MethodCash, money.MethodCard, money.MethodBankTransfer, money.MethodFree}
 
+// doorOpens is for how long before the start of a date a walk-in is checked in, unless the form says otherwise.
+const doorOpens = 12 * time.Hour
+
 // walkInPage reads what the form offers to a customer; "" is a new one.
 func (r *request) walkInPage(customer string) (walkInPage, error) {
 	book, err := r.bookPage(false, customer)
@@ -36,7 +40,7 @@ func (r *request) walkInPage(customer string) (walkInPage, error) {
 	if len(page.Options) > 0 {
 		page.Form.values.Set("option", page.Options[0].Value)
 	}
-	if start := page.Slot.GetDate().GetStartsAt().AsTime(); start.Before(r.midnight(r.now(), 1)) {
+	if start := page.Slot.GetDate().GetStartsAt().AsTime(); start.Before(r.now().Add(doorOpens)) {
 		page.Form.values.Set("checkin", "on")
 	}
 	return page, nil
