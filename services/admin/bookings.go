@@ -66,7 +66,9 @@ func (r *request) bookPage(wait bool, customer string) (bookPage, error) {
 		return bookPage{}, err
 	}
 	page := bookPage{Event: e, Slot: s, Wait: wait, Form: newForm("spaces", "1", "method", "card"), Action: r.http.URL.Path}
-	if customer == "" {
+	var least int32
+	var payable bool
+	if page.Options, least, payable = r.prices(e, wait); customer == "" {
 		return page, nil
 	}
 	res, err := r.services.customers.GetCustomer(r.ctx, &customerv1.GetCustomerRequest{Id: customer})
@@ -74,21 +76,25 @@ func (r *request) bookPage(wait bool, customer string) (bookPage, error) {
 		return page, err
 	}
 	page.Customer = res.GetCustomer()
-	least, payable := int32(0), false
-	for _, o := range e.GetPricingOptions() {
-		if o.Credits != nil && (!payable || o.GetCredits() < least) {
-			least, payable = o.GetCredits(), true
-		}
-		if wait && o.GetWholeCourse() {
-			continue // a whole course has no waitlist
-		}
-		page.Options = append(page.Options, option{o.GetId(), o.GetName() + ": " + r.text(optionPrice(o))})
-	}
 	if !payable {
 		return page, nil
 	}
 	page.Passes, err = r.payingPasses(customer, page.Event, page.Slot, least)
 	return page, err
+}
+
+// prices returns the choices of an event's pricing options. least is the fewest credits of an option that
+// passes can pay for, and payable says that there is one. A waitlist has no options for a whole course.
+func (r *request) prices(e eventView, wait bool) (options []option, least int32, payable bool) {
+	for _, o := range e.GetPricingOptions() {
+		if o.Credits != nil && (!payable || o.GetCredits() < least) {
+			least, payable = o.GetCredits(), true
+		}
+		if !wait || !o.GetWholeCourse() {
+			options = append(options, option{o.GetId(), o.GetName() + ": " + r.text(optionPrice(o))})
+		}
+	}
+	return options, least, payable
 }
 
 // payingPasses returns the choices of a customer's passes that could pay that many credits for
@@ -129,23 +135,35 @@ func (r *request) book() error {
 		return orMissing(err)
 	}
 	page.Form = r.sent(bookFields)
-	spaces, pay := page.Form.count("spaces", msg("desk.field.spaces"), 1, 1000), page.Form.payment()
-	req := &bookingv1.CreateTransactionRequest{
-		PurchaserId:   page.Customer.GetId(),
-		Lines:         []*bookingv1.TransactionLine{page.line(page.Form.text("option"), spaces)},
-		PaymentMethod: pay.method, PaymentReference: pay.reference, DiscountCode: pay.discount, CustomerPassId: pay.pass,
-	}
-	res, err := submit(r, page.Form, r.services.bookings.CreateTransaction, req)
+	res, err := submit(r, page.Form, r.services.bookings.CreateTransaction, page.purchase())
 	if err != nil {
 		return r.again(err, "book", page)
 	}
-	b := res.GetTransaction().GetBookings()[0]
-	r.target(b.GetId())
+	return r.back(page.Slot.Path(), r.recordBooking(page, res.GetTransaction().GetBookings()))
+}
+
+// purchase returns the request of the form, whose errors are in the form.
+func (p bookPage) purchase() *bookingv1.CreateTransactionRequest {
+	spaces, pay := p.Form.count("spaces", msg("desk.field.spaces"), 1, 1000), p.Form.payment()
+	return &bookingv1.CreateTransactionRequest{
+		PurchaserId:   p.Customer.GetId(),
+		Lines:         []*bookingv1.TransactionLine{p.line(p.Form.text("option"), spaces)},
+		PaymentMethod: pay.method, PaymentReference: pay.reference, DiscountCode: pay.discount, CustomerPassId: pay.pass,
+		AfterStartReason: p.Form.afterStart(p.Slot.Started()),
+	}
+}
+
+// recordBooking adds the details of a booking to the audit entry, and says what was booked.
+func (r *request) recordBooking(page bookPage, bookings []*bookingv1.Booking) string {
+	r.target(bookings[0].GetId())
 	r.detail("customer", "", page.Customer.GetId())
 	r.detail("event", "", page.Event.GetTitle())
-	total := paid(sum(res.GetTransaction().GetBookings()))
+	total := paid(sum(bookings))
 	r.detail("paid", "", r.text(total))
-	return r.back(page.Slot.Path(), page.booked(r, res.GetTransaction().GetBookings(), total))
+	if page.Slot.Started() {
+		r.detail("reason", "", page.Form.text("reason"))
+	}
+	return page.booked(r, bookings, total)
 }
 
 // line returns the booking of spaces on the date, or on all dates if the price is for the whole course.
@@ -171,7 +189,7 @@ func (p bookPage) booked(r *request, bookings []*bookingv1.Booking, total *messa
 // bookFields are the form's names of the service's fields.
 var bookFields = map[string]string{
 	"payment_reference": "reference", "discount_code": "discount", "customer_pass_id": "pass", "payment_method": "method",
-	"lines[0].spaces": "spaces", "lines[0].pricing_option_id": "option", "lines": "spaces", "pricing_option_id": "option",
+	"after_start_reason": "reason", "first_name": "first", "last_name": "last", "lines[0].spaces": "spaces", "lines[0].pricing_option_id": "option", "lines": "spaces", "pricing_option_id": "option",
 }
 
 // orMissing returns err; if it is nil, that the customer is missing.

@@ -84,7 +84,13 @@ func (s slot) Cancelled() bool {
 }
 
 // Bookable reports whether the date has not started and is not cancelled.
-func (s slot) Bookable() bool { return !s.Cancelled() && !s.clock.Past(s.GetDate().GetStartsAt()) }
+func (s slot) Bookable() bool { return !s.Cancelled() && !s.Started() }
+
+// Started reports whether the date has started.
+func (s slot) Started() bool { return s.clock.Past(s.GetDate().GetStartsAt()) }
+
+// Late reports whether the date can be booked with a reason only, because it has started.
+func (s slot) Late() bool { return !s.Cancelled() && s.clock.late(s.GetDate().GetStartsAt()) }
 
 // Full reports whether no space is left.
 func (s slot) Full() bool { return s.Fullness().Class() == "full" }

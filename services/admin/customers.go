@@ -174,6 +174,7 @@ type customerPage struct {
 	Appointments []appointmentView
 	Notes        []noteView
 	MoreNotes    string
+	Visits       visits
 }
 
 func (p customerPage) head() (*message, string) { return literal(fullName(p.Customer)), "customers" }
@@ -224,9 +225,12 @@ func (r *request) customer() error {
 	return r.render("customer", page)
 }
 
-// history reads a customer's notes, purchases, passes, subscriptions and media, in seven calls.
-func (r *request) history(page *customerPage) error {
+// history reads a customer's notes, visits, purchases, passes, subscriptions and media, in twelve calls.
+func (r *request) history(page *customerPage) (err error) {
 	if err := r.notes(page); err != nil {
+		return err
+	}
+	if page.Visits, err = r.visits(page.Customer.GetId()); err != nil {
 		return err
 	}
 	number, err := strconv.ParseInt(r.query("purchases"), 10, 32)

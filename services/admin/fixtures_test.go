@@ -147,6 +147,16 @@ func withoutNotes(w *world) {
 	})
 }
 
+// withoutVisits adds a company without bookings and waitlists.
+func withoutVisits(w *world) {
+	on(w.backend, "ListRegistrations", func(*bookingv1.ListRegistrationsRequest) (*bookingv1.ListRegistrationsResponse, error) {
+		return &bookingv1.ListRegistrationsResponse{}, nil
+	})
+	on(w.backend, "ListWaitlist", func(*bookingv1.ListWaitlistRequest) (*bookingv1.ListWaitlistResponse, error) {
+		return &bookingv1.ListWaitlistResponse{}, nil
+	})
+}
+
 // withoutPasses adds a company without passes, subscriptions and media.
 func withoutPasses(w *world) {
 	on(w.backend, "ListSubscriptions", func(*subscriptionv1.ListSubscriptionsRequest) (*subscriptionv1.ListSubscriptionsResponse, error) {

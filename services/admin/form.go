@@ -146,6 +146,14 @@ func (f *form) integer(name string, label *message, least, most int64) (int64, b
 	return n, true
 }
 
+// afterStart returns the reason for a booking or a change after the start; "" before the start.
+func (f *form) afterStart(started bool) string {
+	if !started {
+		return ""
+	}
+	return f.required("reason", msg("desk.field.reason"))
+}
+
 // count returns a whole number from least to most; an empty field is an error.
 func (f *form) count(name string, label *message, least, most int64) int32 {
 	n, given := f.integer(name, label, least, most)

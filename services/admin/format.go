@@ -137,6 +137,14 @@ func (c clock) Hour(t *timestamppb.Timestamp) string {
 // Past reports whether an instant is not in the future.
 func (c clock) Past(t *timestamppb.Timestamp) bool { return t != nil && !t.AsTime().After(c.now) }
 
+// lateDays is for how many days after its start a date can be booked, with a reason.
+const lateDays = 31
+
+// late reports whether a date that starts at an instant has started, and can still be booked with a reason.
+func (c clock) late(start *timestamppb.Timestamp) bool {
+	return c.Past(start) && start.AsTime().After(c.now.AddDate(0, 0, -lateDays))
+}
+
 // Ago prints the real time since an instant: "5 minutes ago"; from 14 days on, its date.
 func (c clock) Ago(t *timestamppb.Timestamp) string {
 	if t == nil {

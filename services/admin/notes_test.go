@@ -58,7 +58,7 @@ func TestNotes(t *testing.T) {
 	t.Run("lists the notes of a customer with one more call", func(t *testing.T) {
 		w.backend.count()
 		w.get(page).must(t, "Left knee &lt;b&gt;operated&lt;/b&gt;", "Health", "Pinned", "by Ben", "notes=more", page+"/notes/note_1/unpin")
-		if n := w.backend.count(); n != 8 {
+		if n := w.backend.count(); n != 12 {
 			t.Errorf("%d calls", n)
 		}
 	})

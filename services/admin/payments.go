@@ -11,8 +11,11 @@ import (
 )
 
 // moneyMethods returns the ways to pay without a pass, as a form offers them.
-func moneyMethods() []grant {
-	return views(money.PassMethods(), func(name string) grant {
+func moneyMethods() []grant { return methodsOf(money.PassMethods()) }
+
+// methodsOf returns ways to pay as a form offers them.
+func methodsOf(names []string) []grant {
+	return views(names, func(name string) grant {
 		method := strings.ToLower(name)
 		return grant{Name: method, Title: msg("desk.pay.method." + method)}
 	})

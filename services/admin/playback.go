@@ -10,10 +10,14 @@ import (
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 )
 
-// pickPage finds the customer for whom an item is played, or to whom an item or a collection is given.
+// pickPage finds a customer: the one for whom an item is played, or to whom something is given.
 type pickPage struct {
-	On    playable
-	Title *message
+	// Back is the path of the page before this one, Of its title.
+	Back, Of string
+	Section  string
+	Title    *message
+	// Label is the question of the search field.
+	Label *message
 	Query string
 	// Action is the path of the page.
 	Action string
@@ -22,7 +26,7 @@ type pickPage struct {
 	path func(customer string) string
 }
 
-func (p pickPage) head() (*message, string) { return p.Title, "library" }
+func (p pickPage) head() (*message, string) { return p.Title, p.Section }
 
 // PathOf is the path to go to with a customer.
 func (p pickPage) PathOf(c *customerv1.Customer) string { return p.path(c.GetId()) }
@@ -35,7 +39,7 @@ func (r *request) pick(page pickPage) error {
 		return err // a search while typing must not leave the page
 	}
 	if err != nil {
-		return r.refused(page.On.Path(), err)
+		return r.refused(page.Back, err)
 	}
 	page.Found = res.GetCustomers()
 	if r.live() {
@@ -50,7 +54,7 @@ func (r *request) giveTo() error {
 	if err != nil {
 		return err
 	}
-	return r.pick(pickPage{On: on, Title: msg("library.give.title"), path: func(customer string) string {
+	return r.pick(pickPage{Back: on.Path(), Of: on.Title, Section: "library", Title: msg("library.give.title"), Label: msg("library.pick.who"), path: func(customer string) string {
 		return "/customers/" + customer + "/give?media=" + url.QueryEscape(on.ID)
 	}})
 }
@@ -85,7 +89,7 @@ func (r *request) play() error {
 	customer := r.query("customer")
 	if customer == "" {
 		on := playable{ID: item.GetId(), Title: item.GetTitle()}
-		return r.pick(pickPage{On: on, Title: msg("library.play.title"), path: func(customer string) string {
+		return r.pick(pickPage{Back: on.Path(), Of: on.Title, Section: "library", Title: msg("library.play.title"), Label: msg("library.pick.who"), path: func(customer string) string {
 			return on.Path() + "/play?customer=" + url.QueryEscape(customer)
 		}})
 	}

@@ -18,8 +18,17 @@ func (r registrationView) Guest() *bookingv1.CustomerReference {
 	return r.GetPurchaser()
 }
 
+// GuestName returns the name of the customer who takes part.
+func (r registrationView) GuestName() string { return fullName(r.Guest()) }
+
 // Purchaser returns the name of the customer who bought the booking.
 func (r registrationView) Purchaser() string { return fullName(r.GetPurchaser()) }
+
+// Changeable reports whether the booking can be moved, swapped and given to another customer. An appointment
+// is moved on a page of its own.
+func (r registrationView) Changeable() bool {
+	return !r.GetBooking().GetIsCancelled() && r.GetBooking().GetEventType() != bookingv1.EventType_EVENT_TYPE_APPOINTMENT
+}
 
 // Paid says what was paid.
 func (r registrationView) Paid() *message { return paid(r.GetBooking()) }

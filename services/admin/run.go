@@ -44,6 +44,7 @@ type services struct {
 	notes         customerv1.NoteServiceClient
 	events        bookingv1.EventServiceClient
 	bookings      bookingv1.BookingServiceClient
+	changes       bookingv1.BookingChangeServiceClient
 	waitlist      bookingv1.WaitlistServiceClient
 	discounts     bookingv1.DiscountServiceClient
 	staff         bookingv1.StaffServiceClient
@@ -76,6 +77,7 @@ func (c connections) services() services {
 		customers: customerv1.NewCustomerServiceClient(c.customer),
 		notes:     customerv1.NewNoteServiceClient(c.customer),
 		events:    bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
+		changes:  bookingv1.NewBookingChangeServiceClient(c.booking),
 		waitlist: bookingv1.NewWaitlistServiceClient(c.booking), discounts: bookingv1.NewDiscountServiceClient(c.booking), passes: passv1.NewPassServiceClient(c.pass),
 		staff: bookingv1.NewStaffServiceClient(c.booking), rooms: bookingv1.NewRoomServiceClient(c.booking),
 		types: bookingv1.NewAppointmentTypeServiceClient(c.booking), appointments: bookingv1.NewAppointmentServiceClient(c.booking),

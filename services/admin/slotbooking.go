@@ -291,30 +291,14 @@ func (r *request) slotBooked(v appointmentView) error {
 		"staff", cmp.Or(v.GetStaff().GetName(), "–"), "paid", total))
 }
 
-// addCaller adds the new customer of the form, with an audit entry of its own. If the booking is refused, the
-// form goes on with the added customer.
-func (r *request) addCaller(page *bookSlotPage) error {
-	f := page.Form
+// addCaller adds the new customer of the form. If the booking is refused, the form goes on with the added
+// customer.
+func (r *request) addCaller(page *bookSlotPage) (err error) {
 	page.Fresh = true
-	req := &customerv1.CreateCustomerRequest{
-		FirstName: f.required("first", msg("desk.field.first")), LastName: f.required("last", msg("desk.field.last")),
-		Email: f.required("email", msg("desk.field.email")), Mobile: f.text("mobile"),
-	}
-	if f.Failed() {
-		return errNotAccepted
-	}
-	res, err := performPart(r, "customer", r.services.customers.CreateCustomer, req)
-	if err != nil {
-		if f.refuse(err) {
-			return errNotAccepted
-		}
+	if page.Customer, err = r.addGuest(page.Form); err != nil {
 		return err
 	}
-	r.action("customer.create")
-	r.target(res.GetCustomer().GetId())
-	r.record()
-	r.change = change{}
-	page.Customer, page.Fresh = res.GetCustomer(), false
+	page.Fresh = false
 	page.Hidden["customer"] = page.Customer.GetId()
 	delete(page.Hidden, "new")
 	page.links.Set("customer", page.Customer.GetId())

@@ -31,6 +31,7 @@ func TestDashboard(t *testing.T) {
 	t.Run("webhooks", w.testWebhooks)
 	t.Run("front desk", w.testFrontDesk)
 	t.Run("door", w.testDoor)
+	t.Run("busy hour", w.testBusyHour)
 	t.Run("changing events", w.testEditing)
 	t.Run("appointments", w.testAppointments)
 	t.Run("subscriptions", w.testSubscriptions)

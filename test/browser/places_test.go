@@ -87,6 +87,12 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	}
 	booking := follow("booking", date, `//main//a[starts-with(@href,"/bookings/")]`)
 	add("cancel a booking", booking+"/cancel")
+	add("history of a booking", booking+"/history")
+	add("move a booking", booking+"/move")
+	add("give a booking away", booking+"/transfer?customer="+pass.GetCustomerId())
+	add("swap a booking", booking+"/swap?customer="+pass.GetCustomerId())
+	add("walk-in", date+"/walk-in")
+	add("sale", "/sales/new?customer="+pass.GetCustomerId()+"&date="+fullest.GetDate().GetId())
 	add("ticket", booking+"/ticket")
 	add("mark a no-show", booking+"/no-show")
 	follow("change a price", event, `//main//*[@id="prices"]//li//a`)
