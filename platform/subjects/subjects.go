@@ -35,6 +35,7 @@ const (
 	BookingConfirmed   = "booking.v1.booking_confirmed"
 	BookingCancelled   = "booking.v1.booking_cancelled"
 	BookingRefunded    = "booking.v1.booking_refunded"
+	BookingMoved       = "booking.v1.booking_moved"
 	AttendanceRecorded = "booking.v1.attendance_recorded"
 
 	HoldExpired     = "booking.v1.hold_expired"

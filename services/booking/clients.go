@@ -131,6 +131,32 @@ func (c *PassClient) Return(ctx context.Context, r model.CreditReturn) error {
 	return ofPass(err)
 }
 
+// Change implements Passes.
+func (c *PassClient) Change(ctx context.Context, change model.CreditChange, validateOnly bool) (credits int32, err error) {
+	resp, err := c.client.ChangeRedemption(rpc.As(ctx, c.source, change.Company), &passv1.ChangeRedemptionRequest{
+		RedemptionId: change.Transaction.String(), ChangeId: change.ID.String(), ExpectedCredits: change.Expected, ValidateOnly: validateOnly,
+		Item: &passv1.RedemptionItem{ItemId: change.Booking.String(), EventType: change.EventType, Credits: change.Credits, Day: change.Day},
+	})
+	if err != nil && isRedemptionCancelled(err) {
+		return 0, fault.From(err)
+	}
+	return resp.GetCredits(), ofPass(err)
+}
+
+// CancelChange implements Passes.
+func (c *PassClient) CancelChange(ctx context.Context, change model.CreditChange) error {
+	_, err := c.client.CancelRedemptionChange(rpc.As(ctx, c.source, change.Company), &passv1.CancelRedemptionChangeRequest{
+		RedemptionId: change.Transaction.String(), ItemId: change.Booking.String(), ChangeId: change.ID.String(),
+	})
+	return ofPass(err)
+}
+
+// isRedemptionCancelled reports whether the pass service refused because the credits were returned.
+func isRedemptionCancelled(err error) bool {
+	f := fault.From(err)
+	return f != nil && f.Reason == reasonRedemptionCancelled
+}
+
 // reasonRedemptionCancelled is the reason with which the pass service refuses to redeem credits for
 // a purchase that is being undone.
 const reasonRedemptionCancelled = "REDEMPTION_CANCELLED"

@@ -27,6 +27,7 @@ const (
 	subjectBookingConfirmed   = subjects.BookingConfirmed
 	subjectBookingCancelled   = subjects.BookingCancelled
 	subjectBookingRefunded    = subjects.BookingRefunded
+	subjectBookingMoved       = subjects.BookingMoved
 	subjectWaitlistJoined     = subjects.WaitlistJoined
 	subjectWaitlistOffered    = subjects.WaitlistOffered
 	subjectWaitlistPassedOver = "booking.v1.waitlist_passed_over"
@@ -105,6 +106,10 @@ func bookingCancelled(after, before *bookingv1.BookingSnapshot) outbox.Event {
 
 func bookingRefunded(after, before *bookingv1.BookingSnapshot) outbox.Event {
 	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: after, Previous: before}}
+}
+
+func bookingMoved(after, before *bookingv1.BookingSnapshot, h *model.HistoryEntry) outbox.Event {
+	return outbox.Event{Subject: subjectBookingMoved, Payload: convert.BookingMoved(after, before, h)}
 }
 
 func attendanceRecorded(after, before *bookingv1.BookingSnapshot) outbox.Event {

@@ -39,6 +39,12 @@ type Passes interface {
 	Cancel(ctx context.Context, company id.Company, t id.Transaction) error
 	// Return returns the credits of a booking, once.
 	Return(ctx context.Context, r model.CreditReturn) error
+	// Change changes what a booking costs, once, and returns the credits that it then has. With validateOnly
+	// it decides and changes nothing. A change that was cancelled, or of a booking whose credits were returned,
+	// is refused with reasonRedemptionCancelled.
+	Change(ctx context.Context, c model.CreditChange, validateOnly bool) (credits int32, err error)
+	// CancelChange undoes a change, or refuses it permanently if it has not arrived yet.
+	CancelChange(ctx context.Context, c model.CreditChange) error
 }
 
 // Redemption takes the credits of a transaction from a pass.

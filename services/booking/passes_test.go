@@ -21,6 +21,8 @@ type fakePasses struct {
 	cancelled map[id.Transaction]bool
 	returned  map[id.Booking]bool
 	unlimited map[id.CustomerPass]bool // of subscriptions: no booking takes credits
+	changed   map[id.UUID]fakeChange
+	closed    map[string]bool // days on which no pass is valid
 	// before and after are called around the work of each call. An error of before prevents the
 	// work; an error of after hides that it was done.
 	before, after func(call string) error
@@ -32,7 +34,7 @@ func newFakePasses() *fakePasses {
 	return &fakePasses{
 		left: map[id.CustomerPass]int32{}, owner: map[id.Customer]id.CustomerPass{}, taken: map[id.Transaction]map[id.Booking]int32{},
 		from: map[id.Transaction]id.CustomerPass{}, cancelled: map[id.Transaction]bool{}, returned: map[id.Booking]bool{},
-		unlimited: map[id.CustomerPass]bool{},
+		unlimited: map[id.CustomerPass]bool{}, changed: map[id.UUID]fakeChange{}, closed: map[string]bool{},
 	}
 }
 
@@ -165,7 +167,11 @@ func (f *fakePasses) Cancel(_ context.Context, _ id.Company, t id.Transaction) e
 func (f *fakePasses) Return(_ context.Context, r model.CreditReturn) error {
 	return f.call("return", func() error {
 		if !f.returned[r.Booking] {
-			f.left[r.Pass] += r.Credits
+			held, known := f.taken[r.Transaction][r.Booking]
+			if !known {
+				held = r.Credits
+			}
+			f.left[r.Pass] += held
 			f.returned[r.Booking] = true
 		}
 		return nil

@@ -57,7 +57,7 @@ func TestSlowCalendarPlans(t *testing.T) {
 		{"the number of dates, up to a limit", "event_dates_by_start", total(store.ScheduleQuery{From: from})},
 		{"the number of available dates, up to a limit", "event_dates_by_start", total(store.ScheduleQuery{Available: true})},
 		{"who cannot book a date again", "bookings_by_date", pg.Statement{SQL: store.AttendeesSQL,
-			Args: []any{w.company, []id.EventDate{date}, []id.Customer{ann}}}},
+			Args: []any{w.company, []id.EventDate{date}, []id.Customer{ann}, []id.Booking{id.New[id.Booking]()}}}},
 	}
 	small := map[string]float64{}
 	for _, size := range []int{5_000, 30_000} {

@@ -99,7 +99,7 @@ func (s *Server) releaseUndone(ctx context.Context, company id.Company, t id.Tra
 	})
 }
 
-// Expire releases expired holds, undoes purchases by pass that were interrupted, returns owed
+// Expire releases expired holds, undoes purchases and moves by pass that were interrupted, returns owed
 // credits, and closes the waitlists of dates that have started, until ctx ends. Any number of
 // processes can run it at the same time. A slow pass service delays only the work that needs it.
 func (s *Server) Expire(ctx context.Context, jobs *service.Jobs) error {
@@ -107,16 +107,16 @@ func (s *Server) Expire(ctx context.Context, jobs *service.Jobs) error {
 	wg.Go(func() { _ = jobs.Every(ctx, "remove_released", removalsEvery, s.removeReleased) })
 	err := jobs.WhenDue(ctx, expiriesEvery, func(ctx context.Context) ([]bool, error) {
 		d, err := s.store.Due(ctx, s.now(), s.now().Add(-retryAfter))
-		return []bool{d.Holds, d.Undoing, d.Returns, d.Promotions, d.Closings}, err
+		return []bool{d.Holds, d.Undoing, d.Returns, d.Promotions, d.Closings, d.Changes}, err
 	}, service.Task{Name: "expire_holds", Once: s.expireHolds}, service.Task{Name: "undo_pending", Once: s.undoPending},
 		service.Task{Name: "return_credits", Once: s.returnDue}, service.Task{Name: "promote_waiting", Once: s.promoteDue},
-		service.Task{Name: "close_waitlists", Once: s.closeWaitlists})
+		service.Task{Name: "close_waitlists", Once: s.closeWaitlists}, service.Task{Name: "end_credit_changes", Once: s.endCreditChanges})
 	wg.Wait()
 	return err
 }
 
 func (s *Server) expireOnce(ctx context.Context) error {
-	return errors.Join(s.expireHolds(ctx), s.undoPending(ctx), s.returnDue(ctx), s.removeReleased(ctx), s.promoteDue(ctx), s.closeWaitlists(ctx))
+	return errors.Join(s.expireHolds(ctx), s.undoPending(ctx), s.returnDue(ctx), s.endCreditChanges(ctx), s.removeReleased(ctx), s.promoteDue(ctx), s.closeWaitlists(ctx))
 }
 
 // forEachConcurrently calls f for each element of all, several at a time.

@@ -64,6 +64,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 	srv := kit.GRPC(Policy())
 	bookingv1.RegisterBookingServiceServer(srv, server)
+	bookingv1.RegisterBookingChangeServiceServer(srv, server)
 	bookingv1.RegisterEventServiceServer(srv, server)
 	bookingv1.RegisterDiscountServiceServer(srv, server)
 	bookingv1.RegisterWaitlistServiceServer(srv, server)

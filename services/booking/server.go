@@ -20,6 +20,7 @@ import (
 // Server implements the gRPC services of the booking service.
 type Server struct {
 	bookingv1.UnimplementedBookingServiceServer
+	bookingv1.UnimplementedBookingChangeServiceServer
 	bookingv1.UnimplementedEventServiceServer
 	bookingv1.UnimplementedDiscountServiceServer
 	bookingv1.UnimplementedWaitlistServiceServer

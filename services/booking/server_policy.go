@@ -14,6 +14,7 @@ func Policy() rpc.Policy {
 		&bookingv1.AppointmentService_ServiceDesc,
 		&bookingv1.AppointmentTypeService_ServiceDesc,
 		&bookingv1.BookingService_ServiceDesc,
+		&bookingv1.BookingChangeService_ServiceDesc,
 		&bookingv1.CalendarService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc,
 		&bookingv1.EventService_ServiceDesc,

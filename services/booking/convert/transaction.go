@@ -146,6 +146,7 @@ func Booking(t *model.Transaction, b *model.Booking) *bookingv1.Booking {
 		CreatedAt: timestamppb.New(model.CreatedAt(b.ID.UUID())), UpdatedAt: timestamppb.New(t.UpdatedAt),
 		Late: b.Late, CreditsReturned: b.CreditsReturned(), CancellationReason: b.Reason, CancelledAt: timestampOf(b.CancelledAt),
 		RefundDue: b.RefundDue, RefundedAmount: b.RefundedAmount, RefundedAt: timestampOf(b.RefundedAt),
+		Price: b.Price, ManagedById: t.Manager(b).String(),
 	}
 	if b.BoughtFor != nil {
 		out.BoughtFor = customerToProto(b.BoughtFor)

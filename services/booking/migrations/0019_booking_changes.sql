@@ -52,6 +52,11 @@ create table if not exists credit_changes (
     state      text not null constraint credit_changes_state check (state in ('taking', 'undoing', 'settling')),
     target     bytea not null, -- digest of the request, so that a repeated one continues the change
     credits    integer not null constraint credit_changes_credits check (credits >= 0), -- of the booking after the change
+    -- What the pass service must know to repeat the change.
+    transaction_id uuid not null,
+    event_type     text not null,
+    day            text not null,
+    credits_before integer not null constraint credit_changes_before check (credits_before >= 0),
     due_at     timestamptz not null, -- when a job continues it
     primary key (company_id, booking_id)
 );

@@ -50,15 +50,34 @@ type Booking struct {
 	Date      BookedDate
 	Option    id.PricingOption
 	Payment   Payment
+	Price     int64 // now, minor units; 0 if the payment is by pass
+	// ManagedBy is the customer who manages the booking; zero: the purchaser.
+	ManagedBy id.Customer
 
 	CancelledAt time.Time // zero: not cancelled, or unknown
 	Late        bool      // cancelled after the end of free cancellation, and the policy was not waived
 	Reason      string    // of the cancellation; "": none was given
-	RefundDue   int64     // what is owed after the cancellation and not refunded yet, minor units
+	RefundDue   int64     // what is owed after the cancellation or a move and not refunded yet, minor units
 	// RefundedAmount is what was refunded, minor units; 0 if the payment was by pass.
 	RefundedAmount int64
 	RefundedAt     time.Time // of the last refund; zero: none, or unknown
 	Attendance     Attendance
+}
+
+// Manager returns the customer who manages b, a booking of t.
+func (t *Transaction) Manager(b *Booking) id.Customer {
+	if b.ManagedBy.IsZero() {
+		return t.Purchaser.ID
+	}
+	return b.ManagedBy
+}
+
+// Attendee returns the customer who attends b, a booking of t.
+func (t *Transaction) Attendee(b *Booking) id.Customer {
+	if b.BoughtFor == nil {
+		return t.Purchaser.ID
+	}
+	return b.BoughtFor.ID
 }
 
 // CreditsReturned returns the credits that were returned to the pass.

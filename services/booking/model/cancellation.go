@@ -73,6 +73,7 @@ func (p CancellationPolicy) Outcome(b *Booking, waived bool, now time.Time) Canc
 	}
 	switch {
 	case o.Late:
+		o.RefundDue = b.RefundDue // because a move lowered the price
 	case isMoney:
 		o.RefundDue = b.unrefunded()
 	case !b.Refunded && !b.Payment.CustomerPass.IsZero():

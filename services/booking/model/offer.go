@@ -31,7 +31,9 @@ type OfferedDate struct {
 	Rules       BookingRules
 	Capacity    *int32
 	Booked      int32
-	granted     int32 // spaces of the orders granted so far
+	// OfAppointment means that the date is of an appointment, which books and moves it.
+	OfAppointment bool
+	granted       int32 // spaces of the orders granted so far
 }
 
 func (d *OfferedDate) free() int32 {
@@ -267,6 +269,7 @@ type Demand struct {
 	Attendees []id.Customer // those of the customers who attend
 	Codes     []string      // in lower case
 	Courses   []id.Event    // booked as a whole
+	Moved     []id.Booking  // that leave their dates, so that their customers can book these again
 }
 
 // Add adds the dates, customers and discount code of an order.

@@ -49,6 +49,7 @@ func (p *Purchase) Settle(of *Offer, now time.Time, timezone string, newID func(
 	}
 	for i := range t.Bookings {
 		t.Bookings[i].ID = id.Booking(newID())
+		t.Bookings[i].Price = t.Bookings[i].Payment.Gross
 	}
 	p.Bought = t
 	if p.Order.Code != "" {
@@ -68,7 +69,7 @@ func PayHeldByPass(t *Transaction, prices map[id.Booking]CreditPrice) error {
 		if price == nil {
 			return fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", b.Option.String())
 		}
-		b.Payment = Payment{Method: Pass, Credits: *price * b.Spaces}
+		b.Payment, b.Price = Payment{Method: Pass, Credits: *price * b.Spaces}, 0
 		if part, ok := parts[b.ID]; ok {
 			b.Payment.Credits = int32(share(int64(b.Payment.Credits), part[0], part[1]))
 		}
@@ -87,7 +88,7 @@ func PayHeld(t *Transaction, how PaymentChoice) error {
 		}
 		p.Method, p.Reference = how.Method, how.Reference
 		if how.Method == Free {
-			p.Gross, p.Net = 0, 0
+			p.Gross, p.Net, t.Bookings[i].Price = 0, 0, 0
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 const AttendeesSQL = `select distinct b.event_date_id, t.attendee
 	from bookings b cross join lateral (select coalesce(b.bought_for, t.purchaser_id) as attendee from transactions t
 		where t.company_id = $1 and t.id = b.transaction_id and t.status in ('confirmed', 'held', 'pending') offset 0) t
-	where b.company_id = $1 and b.event_date_id` + pg.AmongIDs + ` and not b.is_cancelled
+	where b.company_id = $1 and b.event_date_id` + pg.AmongIDs + ` and not b.is_cancelled and b.id <> all($4::uuid[])
 		and (b.bought_for is null or b.bought_for = any($3)) and t.attendee = any($3)`
 
 // readAttendees completes an offer with the customers who cannot book its locked dates again. Only
@@ -26,8 +26,12 @@ func (s *Store) readAttendees(ctx context.Context, tx *pg.Tx, company id.Company
 	if len(dates) == 0 {
 		return nil
 	}
-	args := []any{company, dates, d.Attendees}
-	return tx.Pipeline(ctx, pg.Query{SQL: AttendeesSQL, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
+	return tx.Pipeline(ctx, attendeesOf(company, of, dates, d))
+}
+
+// attendeesOf returns the query that completes an offer with the customers who cannot book dates again.
+func attendeesOf(company id.Company, of *model.Offer, dates []id.EventDate, d model.Demand) pg.Query {
+	return pg.Query{SQL: AttendeesSQL, Args: []any{company, dates, d.Attendees, orEmpty(d.Moved)}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var date id.EventDate
 		var customer id.Customer
 		if err := rows.Scan(&date, &customer); err != nil {
@@ -35,5 +39,5 @@ func (s *Store) readAttendees(ctx context.Context, tx *pg.Tx, company id.Company
 		}
 		of.AddAttendee(date, customer)
 		return nil
-	})})
+	})}
 }

@@ -30,7 +30,9 @@ const (
 
 	changeBookingSQL = `update bookings set is_cancelled = $3, cancelled_at = $4, late = $5, cancellation_reason = $6,
 			is_refunded = $7, refunded_at = $8, refund_due = $9, refunded_amount = $10,
-			attendance = $11, attendance_at = case when attendance is distinct from $11 then $12 else attendance_at end
+			attendance = $11, attendance_at = case when attendance is distinct from $11 then $12 else attendance_at end,
+			event_id = $13, event_date_id = $14, pricing_option_id = $15, spaces = $16, bought_for = $17, managed_by = $18,
+			gross = $19, net = $20, price = $21, credits_used = $22
 		where company_id = $1 and id = $2`
 
 	raiseTransactionSQL = `update transactions set version = $3, updated_at = $4 where company_id = $1 and id = $2`
@@ -45,13 +47,10 @@ type FoundBooking struct {
 	Policy      model.CancellationPolicy
 }
 
-// Booking reads a booking without its purchaser.
+// Booking reads a booking.
 func (s *Store) Booking(ctx context.Context, company id.Company, b id.Booking) (found FoundBooking, err error) {
 	var l Listing
-	args := []any{company, b}
-	err = s.ReadOf(ctx, company,
-		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
-		pg.Query{SQL: policySQL, Args: args, Scan: pg.First(policyFields(&found.Policy)...)})
+	err = s.ReadOf(ctx, company, l.booking(company, b, &found)...)
 	err = l.only(&found, err)
 	return found, err
 }
@@ -60,13 +59,8 @@ func (s *Store) Booking(ctx context.Context, company id.Company, b id.Booking) (
 // booking takes this lock.
 func (s *Store) LockBooking(ctx context.Context, tx *pg.Tx, company id.Company, b id.Booking) (found FoundBooking, err error) {
 	var l Listing
-	args := []any{company, b}
-	err = tx.Pipeline(ctx,
-		pg.Query{SQL: lockTransactionSQL, Args: args},
-		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
-		pg.Query{SQL: bookingPurchaserSQL, Args: args, Scan: l.scanPurchaser},
-		pg.Query{SQL: policySQL, Args: args, Scan: pg.First(policyFields(&found.Policy)...)},
-	)
+	lock := pg.Query{SQL: lockTransactionSQL, Args: []any{company, b}}
+	err = tx.Pipeline(ctx, append([]pg.Query{lock}, l.booking(company, b, &found)...)...)
 	err = l.only(&found, err)
 	return found, err
 }
@@ -86,14 +80,34 @@ func (l *Listing) only(found *FoundBooking, err error) error {
 func (s *Store) SaveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, frees int32) error {
 	b := &t.Bookings[0]
 	queries := []pg.Query{
-		{SQL: changeBookingSQL, Args: []any{company, b.ID, b.Cancelled, timeOrNull(b.CancelledAt), b.Late, orNull(b.Reason),
-			b.Refunded, timeOrNull(b.RefundedAt), b.RefundDue, storedRefund(b), orNull(string(b.Attendance)), t.UpdatedAt}},
+		changeOf(company, t),
 		{SQL: raiseTransactionSQL, Args: []any{company, t.ID, t.Version, t.UpdatedAt}},
 	}
 	if frees > 0 {
 		queries = append(queries, pg.Query{SQL: freeSpacesSQL, Args: []any{company, b.Date.ID, frees}})
 	}
 	return tx.Pipeline(ctx, queries...)
+}
+
+// changeOf returns the statement that stores everything that can change of t's only booking.
+func changeOf(company id.Company, t *model.Transaction) pg.Query {
+	b := &t.Bookings[0]
+	var boughtFor id.Customer
+	if b.BoughtFor != nil {
+		boughtFor = b.BoughtFor.ID
+	}
+	p := amountsOf(&b.Payment)
+	return pg.Query{SQL: changeBookingSQL, Args: []any{company, b.ID, b.Cancelled, timeOrNull(b.CancelledAt), b.Late, orNull(b.Reason),
+		b.Refunded, timeOrNull(b.RefundedAt), b.RefundDue, storedRefund(b), orNull(string(b.Attendance)), t.UpdatedAt,
+		b.Date.Event, b.Date.ID, b.Option, b.Spaces, boughtFor, b.ManagedBy, p.gross, p.net, storedPrice(b), p.credits}}
+}
+
+// storedPrice returns the price; nil if it is what was paid, or the payment was by pass.
+func storedPrice(b *model.Booking) *int64 {
+	if !b.Payment.Method.IsMoney() || b.Price == b.Payment.Gross {
+		return nil
+	}
+	return &b.Price
 }
 
 // storedRefund returns the refunded amount; nil if nothing was refunded, or the payment was by pass.

@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	LockDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked, d.event_id
-		from event_dates d where d.company_id = $1 and d.id` + pg.AmongIDs + ` order by d.id for no key update of d`
+	readDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked, d.event_id,
+			d.appointment_id is not null
+		from event_dates d where d.company_id = $1 and d.id` + pg.AmongIDs + ` order by d.id`
+
+	LockDatesSQL = readDatesSQL + ` for no key update of d`
 
 	lockFreeDatesSQL = LockDatesSQL + ` skip locked`
 
@@ -109,8 +112,7 @@ func offered(company id.Company, d model.Demand, of *model.Offer, lockDates, loc
 		return nil
 	})}}
 	if len(d.Dates) > 0 {
-		queries = append(queries, pg.Query{SQL: lockDates, Args: []any{company, d.Dates}, Scan: scanOfferedDates(of)},
-			pg.Query{SQL: OfferedEventsSQL, Args: []any{company, d.Dates}, Scan: scanOfferedEvents(of)})
+		queries = append(queries, datedOffer(company, d, of, lockDates)...)
 	}
 	if len(d.Courses) > 0 {
 		queries = append(queries, pg.Query{SQL: courseDatesSQL, Args: []any{company, d.Courses}, Scan: scanCourseDates(of)})
@@ -121,10 +123,29 @@ func offered(company id.Company, d model.Demand, of *model.Offer, lockDates, loc
 	return queries
 }
 
+// datedOffer returns the queries that read dates and their events.
+func datedOffer(company id.Company, d model.Demand, of *model.Offer, dates string) []pg.Query {
+	return []pg.Query{
+		{SQL: dates, Args: []any{company, d.Dates}, Scan: scanOfferedDates(of)},
+		{SQL: OfferedEventsSQL, Args: []any{company, d.Dates}, Scan: scanOfferedEvents(of)},
+	}
+}
+
+// Offer reads the dates of an offer, and who cannot book them again, without locks.
+func (s *Store) Offer(ctx context.Context, company id.Company, d model.Demand) (*model.Offer, error) {
+	d.Distinct()
+	of := newOffer()
+	err := s.ReadOf(ctx, company, datedOffer(company, d, of, readDatesSQL)...)
+	if dates := of.OncePerCustomer(); err == nil && len(dates) > 0 {
+		err = s.ReadOf(ctx, company, attendeesOf(company, of, dates, d))
+	}
+	return of, err
+}
+
 func scanOfferedDates(of *model.Offer) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
 		var d model.OfferedDate
-		err := rows.Scan(&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Status, &d.Capacity, &d.Booked, &d.Event)
+		err := rows.Scan(&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Status, &d.Capacity, &d.Booked, &d.Event, &d.OfAppointment)
 		of.Dates[d.ID] = &d
 		return err
 	})

@@ -145,22 +145,28 @@ func (c *bookingColumns) add(t id.Transaction, position int32, b *model.Booking)
 	c.currencies = append(c.currencies, orNull(p.Currency))
 	c.paymentReferences = append(c.paymentReferences, orNull(p.Reference))
 	c.passes = append(c.passes, p.CustomerPass)
-	var gross, net *int64
-	var credits *int32
-	if p.Method.IsMoney() {
-		gross, net = &p.Gross, &p.Net
-	} else {
-		credits = &p.Credits
-	}
-	c.gross = append(c.gross, gross)
-	c.net = append(c.net, net)
-	c.credits = append(c.credits, credits)
+	amounts := amountsOf(p)
+	c.gross, c.net = append(c.gross, amounts.gross), append(c.net, amounts.net)
+	c.credits = append(c.credits, amounts.credits)
 	var discount *int64
 	if p.Code != "" {
 		discount = &p.Discount
 	}
 	c.discounts = append(c.discounts, discount)
 	c.codes = append(c.codes, orNull(p.Code))
+}
+
+// paidAmounts are the columns of a payment: money, or credits of a pass.
+type paidAmounts struct {
+	gross, net *int64
+	credits    *int32
+}
+
+func amountsOf(p *model.Payment) paidAmounts {
+	if p.Method.IsMoney() {
+		return paidAmounts{gross: &p.Gross, net: &p.Net}
+	}
+	return paidAmounts{credits: &p.Credits}
 }
 
 // storedMethod returns the values of the columns method and money_method. The previous release reads

@@ -43,12 +43,13 @@ const (
 		d.id, d.starts_at, d.timezone, d.duration_minutes, e.id, e.title, e.type,
 		coalesce(c.first_name, ''), coalesce(c.last_name, ''), coalesce(c.email, ''),
 		b.cancelled_at, coalesce(b.attendance, ''), coalesce(b.discount, 0), coalesce(b.discount_code, ''),
-		b.late, coalesce(b.cancellation_reason, ''), b.refunded_at, ` + refundDue + `, ` + refundedAmount + `
+		b.late, coalesce(b.cancellation_reason, ''), b.refunded_at, ` + refundDue + `, ` + refundedAmount + `,
+		coalesce(b.price, b.gross, 0), b.managed_by
 	from page p
 	cross join lateral (select b.id, b.position, b.is_cancelled, b.is_refunded, b.spaces, b.bought_for, b.pricing_option_id,
 			coalesce(b.money_method, b.method) as method, b.currency, b.gross, b.net, b.payment_reference, b.credits_used, b.customer_pass_id,
 			b.event_id, b.event_date_id, b.cancelled_at, b.attendance, b.discount, b.discount_code,
-			b.late, b.cancellation_reason, b.refunded_at, b.refund_due, b.refunded_amount from bookings b
+			b.late, b.cancellation_reason, b.refunded_at, b.refund_due, b.refunded_amount, b.price, b.managed_by from bookings b
 		where b.company_id = $1 and b.transaction_id = p.id offset 0) b
 	cross join lateral (select d.id, d.starts_at, d.timezone, d.duration_minutes from event_dates d
 		where d.company_id = $1 and d.id = b.event_date_id offset 0) d
@@ -162,7 +163,8 @@ func (l *Listing) scanTransactions(rows pgx.Rows) error {
 			&p.Method, &p.Currency, &p.Gross, &p.Net, &p.Reference, &p.Credits, &p.CustomerPass,
 			&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Event, &d.EventTitle, &d.EventType,
 			&forWhom.FirstName, &forWhom.LastName, &forWhom.Email, orZero{&b.CancelledAt}, &b.Attendance, &p.Discount, &p.Code,
-			&b.Late, &b.Reason, orZero{&b.RefundedAt}, &b.RefundDue, &b.RefundedAmount)
+			&b.Late, &b.Reason, orZero{&b.RefundedAt}, &b.RefundDue, &b.RefundedAmount,
+			&b.Price, &b.ManagedBy)
 		if err != nil {
 			return err
 		}

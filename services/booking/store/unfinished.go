@@ -46,7 +46,8 @@ const DueSQL = `select
 		where state = 'waiting' and passed_over_reason = '` + model.PassedOverPassAway + `' and passed_over_at <= $2)
 		or exists (select` + awayByClock + `) as promotions,
 	coalesce((select closes_at from waitlist_entries where state = 'waiting' order by closes_at limit 1) <= $1, false)
-		or exists (select` + clocks + ` cross join lateral (select` + waitingByClock + ` limit 1) w) as closings`
+		or exists (select` + clocks + ` cross join lateral (select` + waitingByClock + ` limit 1) w) as closings,
+	coalesce((select due_at from credit_changes order by due_at limit 1) <= $1, false) as changes`
 
 // DueWork reports which kinds of background work there are.
 type DueWork struct {
@@ -55,6 +56,7 @@ type DueWork struct {
 	Returns    bool // credits that are owed
 	Promotions bool // dates and entries of the waitlist that are tried again
 	Closings   bool // waitlist entries whose dates have started
+	Changes    bool // of credits, which moves left unfinished
 }
 
 // Due looks for work that is due at now. retry is when the passes of entries to try again could not be

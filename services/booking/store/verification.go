@@ -24,8 +24,10 @@ const (
 			where t.company_id = $1 and t.discount_code_id = c.id and t.status <> 'released'), null::integer
 		from discount_codes c where c.company_id = $1`
 
-	// The spaces of an open offer, of a purchase in progress for a waitlist entry, or of its booking.
-	VerifyWaitlist Verification = `select w.id, w.spaces::bigint, coalesce((select sum(b.spaces) from bookings b join transactions t
+	// The spaces of an open offer, or of a purchase in progress for a waitlist entry. The booking of an entry can
+	// have other spaces since, but it exists.
+	VerifyWaitlist Verification = `select w.id, w.spaces::bigint, coalesce((
+			select case w.state when 'booked' then case when count(*) > 0 then w.spaces end else sum(b.spaces) end from bookings b join transactions t
 				on t.company_id = b.company_id and t.id = b.transaction_id
 			where b.company_id = $1 and b.transaction_id = w.transaction_id
 				and case w.state when 'booked' then t.status = 'confirmed' else t.status in ('held', 'pending', 'undoing') end), 0)::bigint, null::integer
@@ -37,9 +39,11 @@ const (
 			when ` + refundedAmount + ` = 0 then b.gross else least(b.gross, ` + refundedAmount + `) end, null::integer
 		from bookings b where b.company_id = $1 and b.gross is not null and (b.is_refunded or b.refunded_amount is not null)`
 
-	// After a cancellation in time, the price without the refunds is due.
+	// After a cancellation in time, what was paid without the refunds is due; otherwise at most that, because moves
+	// lowered the price.
 	VerifyRefundsDue Verification = `select b.id, ` + refundDue + `,
-			case when b.is_cancelled and not b.late then coalesce(b.gross, 0) - ` + refundedAmount + ` else 0 end, null::integer
+			case when b.is_cancelled and not b.late then coalesce(b.gross, 0) - ` + refundedAmount + `
+				else least(` + refundDue + `, coalesce(b.gross, 0) - ` + refundedAmount + `) end, null::integer
 		from bookings b where b.company_id = $1 and ` + refundDue + ` <> 0`
 
 	verifyEventsSQL = `select coalesce((select events from event_totals where company_id = $1), 0),
