@@ -36,6 +36,7 @@ const (
 	BookingCancelled   = "booking.v1.booking_cancelled"
 	BookingRefunded    = "booking.v1.booking_refunded"
 	BookingMoved       = "booking.v1.booking_moved"
+	BookingTransferred = "booking.v1.booking_transferred"
 	AttendanceRecorded = "booking.v1.attendance_recorded"
 
 	HoldExpired     = "booking.v1.hold_expired"

@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/convert"
@@ -19,29 +21,34 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// bookingStep changes a booking, and makes the event that announces the change.
+// bookingStep changes a booking, and makes the event that announces the change and the entry of its history.
 type bookingStep struct {
 	apply    func(*model.Booking) (model.BookingChange, error)
 	announce func(after, before *bookingv1.BookingSnapshot) outbox.Event
+	action   model.BookingAction
+	reason   string
+	waived   bool // the cancellation policy
 }
 
 // cancelStep cancels a booking with an outcome. If credits are returned, refundStep follows.
 func cancelStep(o *model.CancellationOutcome, reason string, now time.Time) bookingStep {
-	return bookingStep{announce: bookingCancelled, apply: func(b *model.Booking) (model.BookingChange, error) {
+	return bookingStep{announce: bookingCancelled, action: model.BookingCancelled, reason: reason, waived: o.Waived, apply: func(b *model.Booking) (model.BookingChange, error) {
 		return b.Cancel(o, reason, now), nil
 	}}
 }
 
 // refundStep refunds an amount; nil is the default of model.Booking.Refund.
 func refundStep(amount *int64, now time.Time) bookingStep {
-	return bookingStep{announce: bookingRefunded, apply: func(b *model.Booking) (model.BookingChange, error) {
+	return bookingStep{announce: bookingRefunded, action: model.BookingRefunded, apply: func(b *model.Booking) (model.BookingChange, error) {
 		return b.Refund(amount, now)
 	}}
 }
 
 // attendStep records attendance.
 func attendStep(a model.Attendance) bookingStep {
-	return bookingStep{announce: attendanceRecorded, apply: func(b *model.Booking) (model.BookingChange, error) { return b.Attend(a) }}
+	return bookingStep{announce: attendanceRecorded, action: model.AttendanceRecorded, apply: func(b *model.Booking) (model.BookingChange, error) {
+		return b.Attend(a)
+	}}
 }
 
 // cancellation returns the steps of a cancellation. The credits of a payment by pass are returned if
@@ -60,16 +67,47 @@ type bookingEffect struct {
 	frees   int32
 	returns []model.CreditReturn
 	events  []outbox.Event
+	history []model.HistoryEntry
 }
 
-// takeSteps applies steps to the only booking of t at now, until one changes nothing. The steps are one
-// change of t: they increase its version once, and every event has the booking as it is after all of
-// them.
-func takeSteps(company id.Company, t *model.Transaction, now time.Time, steps []bookingStep) (effect bookingEffect, err error) {
+// moment is who makes a change of a company's booking, and when.
+type moment struct {
+	company id.Company
+	actor   string
+	now     time.Time
+}
+
+// momentOf returns the moment of a change by the caller of ctx, or, without one, by the platform.
+func momentOf(ctx context.Context, company id.Company, now time.Time) moment {
+	return moment{company: company, actor: actorOf(ctx), now: now}
+}
+
+// actorOf returns the caller of ctx as it is in the history.
+func actorOf(ctx context.Context) string { return cmp.Or(rpc.Caller(ctx), model.PlatformActor) }
+
+// entry returns the entry of the history for a change of t's only booking, except its money.
+func (m moment) entry(action model.BookingAction, t *model.Transaction, before model.BookingFacts) model.HistoryEntry {
+	b := &t.Bookings[0]
+	return model.HistoryEntry{Booking: b.ID, Action: action, At: m.now, Actor: m.actor, Before: before, After: model.FactsOf(t, b)}
+}
+
+// entry returns the entry of the history for the step, which has changed t's only booking.
+func (step *bookingStep) entry(by moment, t *model.Transaction, before model.BookingFacts, refunded int64) model.HistoryEntry {
+	e := by.entry(step.action, t, before)
+	e.Reason, e.PolicyWaived = step.reason, step.waived
+	if refunded > 0 {
+		e.Amount, e.Method = refunded, t.Bookings[0].Payment.Method
+	}
+	return e
+}
+
+// takeSteps applies steps to the only booking of t, until one changes nothing. The steps are one change of t:
+// they increase its version once, and every event has the booking as it is after all of them.
+func takeSteps(by moment, t *model.Transaction, steps []bookingStep) (effect bookingEffect, err error) {
 	b := &t.Bookings[0]
 	var before []*bookingv1.BookingSnapshot
 	for _, step := range steps {
-		as := convert.Snapshot(t, b)
+		as, facts, refunded := convert.Snapshot(t, b), model.FactsOf(t, b), b.RefundedAmount
 		done, err := step.apply(b)
 		if err != nil {
 			return effect, err
@@ -79,14 +117,15 @@ func takeSteps(company id.Company, t *model.Transaction, now time.Time, steps []
 		}
 		before = append(before, as)
 		effect.frees += done.Frees
-		if r, owed := model.CreditsOwed(company, t, b); owed && done.Returns {
+		effect.history = append(effect.history, step.entry(by, t, facts, b.RefundedAmount-refunded))
+		if r, owed := model.CreditsOwed(by.company, t, b); owed && done.Returns {
 			effect.returns = append(effect.returns, r)
 		}
 	}
 	if effect.changed = len(before) > 0; !effect.changed {
 		return effect, nil
 	}
-	t.Version, t.UpdatedAt = t.Version+1, now
+	t.Version, t.UpdatedAt = t.Version+1, by.now
 	after := convert.Snapshot(t, b)
 	for i, as := range before {
 		effect.events = append(effect.events, steps[i].announce(after, as))
@@ -136,7 +175,7 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of 
 			return err
 		}
 		now := pg.Instant(s.clock(company))
-		done, err := takeSteps(company.ID, t, now, plan(found, now))
+		done, err := takeSteps(momentOf(ctx, company.ID, now), t, plan(found, now))
 		if err != nil {
 			return err
 		}
@@ -155,7 +194,7 @@ func (s *Server) saveBooking(ctx context.Context, tx *pg.Tx, company tenancy.Com
 	if !done.changed {
 		return nil
 	}
-	if err := s.store.SaveBooking(ctx, tx, company.ID, t, done.frees); err != nil {
+	if err := s.store.SaveBooking(ctx, tx, company.ID, t, done.frees, done.history...); err != nil {
 		return err
 	}
 	if err := s.oweCredits(ctx, tx, company.ID, done.returns); err != nil {

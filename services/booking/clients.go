@@ -100,8 +100,7 @@ func (c *PassClient) Redeem(ctx context.Context, company id.Company, all []*Rede
 func redeemRequest(r *Redemption) *passv1.RedeemCreditsRequest {
 	t := r.Transaction
 	req := &passv1.RedeemCreditsRequest{RedemptionId: t.ID.String(), CustomerId: t.Purchaser.ID.String(), CustomerPassId: r.Requested.String()}
-	for i := range t.Bookings {
-		b := &t.Bookings[i]
+	for _, b := range t.PaidByPass() {
 		req.Items = append(req.Items, &passv1.RedemptionItem{
 			ItemId: b.ID.String(), EventType: string(b.Date.EventType), Credits: b.Payment.Credits, Day: b.Date.LocalDay(),
 		})

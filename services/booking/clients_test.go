@@ -117,8 +117,9 @@ func TestClients(t *testing.T) {
 	t.Run("a pass must be valid on the local day of each date", func(t *testing.T) {
 		starts := time.Date(2026, 3, 28, 23, 30, 0, 0, time.UTC)
 		bought := &model.Transaction{ID: id.New[id.Transaction](), Purchaser: model.Customer{ID: ann}, Bookings: []model.Booking{
-			{ID: id.New[id.Booking](), Date: model.BookedDate{StartsAt: starts, Timezone: "Europe/Paris", EventType: model.Class}, Payment: model.Payment{Credits: 2}},
-			{ID: id.New[id.Booking](), Date: model.BookedDate{StartsAt: starts, Timezone: "America/New_York", EventType: model.Class}, Payment: model.Payment{Credits: 1}},
+			{ID: id.New[id.Booking](), Date: model.BookedDate{StartsAt: starts, Timezone: "Europe/Paris", EventType: model.Class}, Payment: model.Payment{Method: model.Pass, Credits: 2}},
+			{ID: id.New[id.Booking](), Date: model.BookedDate{StartsAt: starts, Timezone: "America/New_York", EventType: model.Class}, Payment: model.Payment{Method: model.Pass, Credits: 1}},
+			{ID: id.New[id.Booking](), Date: model.BookedDate{StartsAt: starts, Timezone: "Asia/Tokyo", EventType: model.Class}, Payment: model.Payment{Method: model.Card, Gross: 1}},
 		}}
 		r := &Redemption{Transaction: bought, Requested: id.New[id.CustomerPass]()}
 		if err := NewPassClient(conn, source).Redeem(t.Context(), company, []*Redemption{r}); err != nil || r.Err != nil || r.Paid.pass != r.Requested {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/tenancy"
@@ -94,32 +93,34 @@ func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company tenancy.
 		return 0, err
 	}
 	now := pg.Instant(s.clock(company))
-	returns, events, err := cancelAll(company.ID, booked, reason, now)
+	all, err := cancelAll(momentOf(ctx, company.ID, now), booked, reason)
 	if err != nil {
 		return 0, err
 	}
-	if err := s.store.SaveCancelled(ctx, tx, company.ID, date, booked, reason, now); err != nil {
+	if err := s.store.SaveCancelled(ctx, tx, company.ID, date, booked, reason, now, all.history); err != nil {
 		return 0, err
 	}
-	if err := s.oweCredits(ctx, tx, company.ID, returns); err != nil {
+	if err := s.oweCredits(ctx, tx, company.ID, all.returns); err != nil {
 		return 0, err
 	}
-	tx.AfterCommit(func() { s.returnCreditsLater(returns) })
-	return len(booked), s.append(ctx, tx, company, now, events...)
+	tx.AfterCommit(func() { s.returnCreditsLater(all.returns) })
+	return len(booked), s.append(ctx, tx, company, now, all.events...)
 }
 
 // cancelAll cancels bookings of a date, regardless of the cancellation policy. All bookings of one
 // transaction get its next version.
-func cancelAll(company id.Company, booked []model.Registration, reason string, now time.Time) (returns []model.CreditReturn, events []outbox.Event, err error) {
+func cancelAll(by moment, booked []model.Registration, reason string) (all bookingEffect, err error) {
 	for i := range booked {
-		o := model.CancellationPolicy{}.Outcome(booked[i].Booking(), true, now)
-		done, err := takeSteps(company, &booked[i].Transaction, now, cancellation(&o, reason, now))
+		o := model.CancellationPolicy{}.Outcome(booked[i].Booking(), true, by.now)
+		o.Waived = false // the policy does not apply
+		done, err := takeSteps(by, &booked[i].Transaction, cancellation(&o, reason, by.now))
 		if err != nil {
-			return nil, nil, err
+			return all, err
 		}
-		returns, events = append(returns, done.returns...), append(events, done.events...)
+		all.returns, all.events = append(all.returns, done.returns...), append(all.events, done.events...)
+		all.history = append(all.history, done.history...)
 	}
-	return returns, events, nil
+	return all, nil
 }
 
 // FinishClosings empties closed dates that a crash left unfinished, until ctx ends. Any number of

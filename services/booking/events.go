@@ -28,6 +28,7 @@ const (
 	subjectBookingCancelled   = subjects.BookingCancelled
 	subjectBookingRefunded    = subjects.BookingRefunded
 	subjectBookingMoved       = subjects.BookingMoved
+	subjectBookingTransferred = subjects.BookingTransferred
 	subjectWaitlistJoined     = subjects.WaitlistJoined
 	subjectWaitlistOffered    = subjects.WaitlistOffered
 	subjectWaitlistPassedOver = "booking.v1.waitlist_passed_over"
@@ -110,6 +111,10 @@ func bookingRefunded(after, before *bookingv1.BookingSnapshot) outbox.Event {
 
 func bookingMoved(after, before *bookingv1.BookingSnapshot, h *model.HistoryEntry) outbox.Event {
 	return outbox.Event{Subject: subjectBookingMoved, Payload: convert.BookingMoved(after, before, h)}
+}
+
+func bookingTransferred(after, before *bookingv1.BookingSnapshot, actor string) outbox.Event {
+	return outbox.Event{Subject: subjectBookingTransferred, Payload: &bookingv1.BookingTransferred{Booking: after, Previous: before, Actor: actor}}
 }
 
 func attendanceRecorded(after, before *bookingv1.BookingSnapshot) outbox.Event {

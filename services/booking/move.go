@@ -13,7 +13,6 @@ import (
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/convert"
@@ -227,10 +226,8 @@ func (m *bookingMove) apply(ctx context.Context, s *store.MovedTransaction, now 
 	before, facts := convert.Snapshot(t, &t.Bookings[0]), model.FactsOf(t, &t.Bookings[0])
 	t.Bookings[0] = s.Move.After
 	t.Version, t.UpdatedAt = t.Version+1, now
-	s.History = model.HistoryEntry{
-		Booking: s.Move.After.ID, Action: model.Moved, At: now, Actor: actorOf(ctx), Before: facts, After: model.FactsOf(t, &t.Bookings[0]),
-		Reason: m.reason, PolicyWaived: m.how.Waived && now.After(o.FreeUntil),
-	}
+	s.History = momentOf(ctx, m.company.ID, now).entry(model.Moved, t, facts)
+	s.History.Reason, s.History.PolicyWaived = m.reason, m.how.Waived && now.After(o.FreeUntil)
 	if o.AmountDue > 0 {
 		s.History.Amount, s.History.Method, s.History.Reference = o.AmountDue, s.Move.Method, m.reference
 	}
@@ -241,6 +238,3 @@ func (m *bookingMove) apply(ctx context.Context, s *store.MovedTransaction, now 
 	}
 	return bookingMoved(convert.Snapshot(t, &t.Bookings[0]), before, &s.History)
 }
-
-// actorOf returns the caller of ctx as it is in the history.
-func actorOf(ctx context.Context) string { return cmp.Or(rpc.Caller(ctx), model.PlatformActor) }

@@ -47,7 +47,7 @@ type Passes interface {
 	CancelChange(ctx context.Context, c model.CreditChange) error
 }
 
-// Redemption takes the credits of a transaction from a pass.
+// Redemption takes the credits of a transaction's bookings by pass from a pass.
 type Redemption struct {
 	Transaction *model.Transaction
 	Requested   id.CustomerPass // zero: the pass service chooses
@@ -64,13 +64,12 @@ type passPayment struct {
 	free bool
 }
 
-// record sets the payments of the bookings to what was taken.
+// record sets the payments by pass to what was taken.
 func (p passPayment) record(t *model.Transaction) {
-	for i := range t.Bookings {
-		payment := &t.Bookings[i].Payment
-		payment.CustomerPass = p.pass
+	for _, b := range t.PaidByPass() {
+		b.Payment.CustomerPass = p.pass
 		if p.free {
-			payment.Credits = 0
+			b.Payment.Credits = 0
 		}
 	}
 }
@@ -81,7 +80,7 @@ const undoWait = 3 * time.Second
 // errNotPending reports that the status of a transaction changed during its purchase.
 var errNotPending = errors.New("the transaction is not pending any more")
 
-// purchaseByPass makes the purchase of an order that is paid with credits. If an earlier request with
+// purchaseByPass makes the purchase of an order with lines that are paid with credits. If an earlier request with
 // the same Idempotency-Key has begun the purchase, it continues that one.
 func (s *Server) purchaseByPass(ctx context.Context, req *bookingv1.CreateTransactionRequest, company tenancy.Company, o model.Order) (*bookingv1.CreateTransactionResponse, error) {
 	resp := &bookingv1.CreateTransactionResponse{}

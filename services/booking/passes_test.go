@@ -112,7 +112,7 @@ func (f *fakePasses) redeem(t *model.Transaction, pass id.CustomerPass) (paid pa
 			paid.free = f.unlimited[pass]
 			return nil
 		}
-		for _, b := range t.Bookings { // the pass service needs the local day of each date
+		for _, b := range t.PaidByPass() { // the pass service needs the local day of each date
 			if b.Date.StartsAt.IsZero() || b.Date.Timezone == "" {
 				return fault.InvalidFields(fault.Field{Field: "items.day", Rule: "required", Message: "is required"})
 			}
@@ -126,7 +126,7 @@ func (f *fakePasses) redeem(t *model.Transaction, pass id.CustomerPass) (paid pa
 		}
 		var sum int32
 		items := map[id.Booking]int32{}
-		for _, b := range t.Bookings {
+		for _, b := range t.PaidByPass() {
 			credits := b.Payment.Credits
 			if f.unlimited[pass] {
 				credits = 0

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"reservation.dev/platform/id"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/store"
 )
 
@@ -75,6 +76,42 @@ func TestPurchasePlans(t *testing.T) {
 					})
 				}
 			}
+		}
+	}
+}
+
+func TestHistoryPlans(t *testing.T) {
+	w, owner := newPlanWorld(t)
+	b := w.mustBook(w.ctx, w.customer(w.company, "ann"), w.event(w.ctx, nil), 1).GetBookings()[0].GetId()
+	for range 3 {
+		w.mustAttend(b, bookingv1.Attendance_ATTENDANCE_CHECKED_IN)
+		w.mustAttend(b, bookingv1.Attendance_ATTENDANCE_NO_SHOW)
+	}
+	w.exec(`insert into booking_history (company_id, booking_id, sequence, action, at, actor, details)
+		select company_id, md5(n::text)::uuid, sequence, action, at, actor, details from booking_history, generate_series(1, 5000) n`)
+	if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
+		t.Fatal(err)
+	}
+	which := idOf[id.Booking](t, b)
+	for name, s := range map[string]struct {
+		sql  string
+		args []any
+	}{
+		"a page":       {store.HistorySQL, []any{w.company, which, int64(2), int64(51)}},
+		"the purchase": {store.BookedSQL, []any{w.company, which}},
+	} {
+		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
+			t.Run(fmt.Sprintf("%s of a history with a %s next to 30000 other entries: reads only its rows", name, mode), func(t *testing.T) {
+				p := explain(t, w.db, w.company, mode, s.sql, s.args...)
+				p.walk(func(n plan) {
+					if n.Rows*n.Loops > 10 || n.Type == "Seq Scan" && n.Table == "booking_history" {
+						t.Errorf("%s on %s %s goes through %.0f rows", n.Type, n.Table, n.Index, n.Rows*n.Loops)
+					}
+				})
+				if p.Hit+p.Read > 40 {
+					t.Errorf("touches %.0f blocks", p.Hit+p.Read)
+				}
+			})
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/commitqueue"
@@ -55,6 +56,7 @@ func newPurchase(ctx context.Context, req, resp proto.Message, company tenancy.C
 	if err != nil {
 		return nil, err
 	}
+	of.CreatedBy = rpc.Caller(ctx)
 	p := &purchase{Purchase: of, company: company, cause: outbox.CauseOf(ctx), key: key, resp: resp}
 	if key != nil {
 		p.Request = model.RequestKey{Key: key.Fingerprint(), Hash: key.Hash(), Kind: key.Kind()}

@@ -64,7 +64,6 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 	srv := kit.GRPC(Policy())
 	bookingv1.RegisterBookingServiceServer(srv, server)
-	bookingv1.RegisterBookingChangeServiceServer(srv, server)
 	bookingv1.RegisterEventServiceServer(srv, server)
 	bookingv1.RegisterDiscountServiceServer(srv, server)
 	bookingv1.RegisterWaitlistServiceServer(srv, server)
@@ -74,6 +73,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterAppointmentTypeServiceServer(srv, server)
 	bookingv1.RegisterAppointmentServiceServer(srv, server)
 	bookingv1.RegisterCalendarServiceServer(srv, server)
+	bookingv1.RegisterBookingChangeServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)

@@ -20,7 +20,6 @@ import (
 // Server implements the gRPC services of the booking service.
 type Server struct {
 	bookingv1.UnimplementedBookingServiceServer
-	bookingv1.UnimplementedBookingChangeServiceServer
 	bookingv1.UnimplementedEventServiceServer
 	bookingv1.UnimplementedDiscountServiceServer
 	bookingv1.UnimplementedWaitlistServiceServer
@@ -30,6 +29,7 @@ type Server struct {
 	bookingv1.UnimplementedAppointmentTypeServiceServer
 	bookingv1.UnimplementedAppointmentServiceServer
 	bookingv1.UnimplementedCalendarServiceServer
+	bookingv1.UnimplementedBookingChangeServiceServer
 	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store     *store.Store

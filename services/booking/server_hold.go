@@ -40,6 +40,9 @@ func (s *Server) HoldPlaces(ctx context.Context, req *bookingv1.HoldPlacesReques
 	if err != nil {
 		return nil, err
 	}
+	if err := convert.RefuseLinePayments(req.GetLines()); err != nil {
+		return nil, err
+	}
 	resp := &bookingv1.HoldPlacesResponse{}
 	order := convert.OrderRequest{Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode()}
 	err = s.withOrder(ctx, company, order, func(o model.Order) error {

@@ -115,10 +115,3 @@ func (s *Server) SwapBookings(ctx context.Context, req *bookingv1.SwapBookingsRe
 	}
 	return resp, nil
 }
-
-// afterStartReason reads and checks the reason of a change after the start of a date.
-func afterStartReason(text string) (string, error) {
-	var faults check.Fields
-	text = faults.Prose("after_start_reason", text, 0, model.MaxReason)
-	return text, faults.Err()
-}

@@ -24,13 +24,13 @@ func (s *Server) CreateTransaction(ctx context.Context, req *bookingv1.CreateTra
 		return nil, err
 	}
 	order := convert.OrderRequest{
-		Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode(),
+		Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode(), AfterStart: req.GetAfterStartReason(),
 		PaymentRequest: convert.PaymentRequest{Method: req.GetPaymentMethod(), Reference: req.GetPaymentReference(), Pass: req.GetCustomerPassId()},
 	}
 	var resp *bookingv1.CreateTransactionResponse
 	err = s.withOrder(ctx, company, order, func(o model.Order) (err error) {
 		buy := s.purchaseByCard
-		if o.Payment.Method == model.Pass {
+		if o.ByPass() {
 			buy = s.purchaseByPass
 		}
 		resp, err = buy(ctx, req, company, o)

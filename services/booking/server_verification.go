@@ -31,6 +31,8 @@ func (s *Server) VerifyBookings(_ *bookingv1.VerifyBookingsRequest, out grpc.Ser
 		{store.VerifyCodes, "discount_code.uses", privacy.Named[id.DiscountCode], nil},
 		{store.VerifyRefunds, "booking.refunded_amount", privacy.Named[id.Booking], nil},
 		{store.VerifyRefundsDue, "booking.refund_due", privacy.Named[id.Booking], nil},
+		{store.VerifyPrices, "booking.price", privacy.Named[id.Booking], nil},
+		{store.VerifyHistory, "booking.history", privacy.Named[id.Booking], nil},
 		{store.VerifyWaitlist, "waitlist_entry.spaces", privacy.Named[id.WaitlistEntry], nil},
 		{store.VerifyStaffOverlaps, "staff.overlaps", privacy.Named[id.StaffMember], nil},
 		{store.VerifyRoomOverlaps, "room.overlaps", privacy.Named[id.Room], nil},

@@ -41,7 +41,6 @@ type world struct {
 	ahead        atomic.Int64 // how far the server's clock is ahead, as a time.Duration
 	conn         *grpc.ClientConn
 	bookings     bookingv1.BookingServiceClient
-	changes      bookingv1.BookingChangeServiceClient
 	events       bookingv1.EventServiceClient
 	issuer       *tokentest.Issuer
 	customers    *fakeCustomers
@@ -49,6 +48,7 @@ type world struct {
 	passes       *fakePasses
 	discounts    bookingv1.DiscountServiceClient
 	verifier     bookingv1.VerificationServiceClient
+	changes      bookingv1.BookingChangeServiceClient
 	waitlist     bookingv1.WaitlistServiceClient
 	staffClient  bookingv1.StaffServiceClient
 	roomClient   bookingv1.RoomServiceClient
@@ -98,12 +98,12 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 		Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey,
 	})
 	bookingv1.RegisterBookingServiceServer(srv, w.server)
-	bookingv1.RegisterBookingChangeServiceServer(srv, w.server)
 	bookingv1.RegisterEventServiceServer(srv, w.server)
 	bookingv1.RegisterDiscountServiceServer(srv, w.server)
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
 	bookingv1.RegisterCalendarServiceServer(srv, w.server)
+	bookingv1.RegisterBookingChangeServiceServer(srv, w.server)
 	bookingv1.RegisterAppointmentServiceServer(srv, w.server)
 	bookingv1.RegisterStaffServiceServer(srv, w.server)
 	bookingv1.RegisterRoomServiceServer(srv, w.server)
@@ -113,9 +113,9 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(w.db))
 	w.conn = serveOn(t, srv)
-	w.changes = bookingv1.NewBookingChangeServiceClient(w.conn)
 	w.bookings, w.events = bookingv1.NewBookingServiceClient(w.conn), bookingv1.NewEventServiceClient(w.conn)
 	w.discounts, w.verifier = bookingv1.NewDiscountServiceClient(w.conn), bookingv1.NewVerificationServiceClient(w.conn)
+	w.changes = bookingv1.NewBookingChangeServiceClient(w.conn)
 	w.waitlist = bookingv1.NewWaitlistServiceClient(w.conn)
 	w.appointments = bookingv1.NewAppointmentServiceClient(w.conn)
 	w.staffClient, w.roomClient = bookingv1.NewStaffServiceClient(w.conn), bookingv1.NewRoomServiceClient(w.conn)

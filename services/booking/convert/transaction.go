@@ -9,8 +9,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/check"
-	"reservation.dev/platform/enum"
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
@@ -33,21 +31,20 @@ type OrderRequest struct {
 	Purchaser string
 	Lines     []*bookingv1.TransactionLine
 	PaymentRequest
-	Code string
-}
-
-// PaymentRequest is the common part of requests to pay.
-type PaymentRequest struct {
-	Method    bookingv1.PaymentMethod
-	Reference string
-	Pass      string
+	Code       string
+	AfterStart string
 }
 
 // Order reads and checks an order.
 func Order(r OrderRequest) (model.Order, error) {
-	o := model.Order{Code: strings.TrimSpace(r.Code)}
+	var faults check.Fields
+	o := model.Order{Code: strings.TrimSpace(r.Code), AfterStart: faults.Prose("after_start_reason", r.AfterStart, 0, model.MaxReason)}
+	o.Payment = orderPayment(&faults, r)
+	if err := faults.Err(); err != nil {
+		return o, err
+	}
 	var err error
-	if o.Payment, err = Payment(r.PaymentRequest); err != nil {
+	if o.Payment.Pass, err = passOf(r.PaymentRequest); err != nil {
 		return o, err
 	}
 	for _, l := range r.Lines {
@@ -56,6 +53,12 @@ func Order(r OrderRequest) (model.Order, error) {
 			spaces = 1
 		}
 		o.Lines = append(o.Lines, model.Line{Spaces: spaces})
+	}
+	if len(r.Lines) <= model.MaxLines { // the check refuses more
+		o.Lines = linePayments(&faults, r.Lines, o.Lines)
+	}
+	if err := faults.Err(); err != nil {
+		return o, err
 	}
 	if err := o.Check(); err != nil {
 		return o, err
@@ -87,34 +90,6 @@ func Order(r OrderRequest) (model.Order, error) {
 		}
 	}
 	return o, nil
-}
-
-// Payment reads and checks a payment.
-func Payment(p PaymentRequest) (model.PaymentChoice, error) {
-	var out model.PaymentChoice
-	var faults check.Fields
-	out.Reference = strings.TrimSpace(p.Reference)
-	faults.Line("payment_reference", out.Reference, 0, model.MaxPaymentReference)
-	var known bool
-	out.Method, known = Method(p.Method)
-	switch {
-	case !known:
-		faults.Add("payment_method", "enum", fault.OneOf(enum.Names[bookingv1.PaymentMethod]()))
-	case out.Method != model.Pass && p.Pass != "":
-		faults.Add("customer_pass_id", "method", "is only for payments by pass")
-	case out.Method == model.Pass && out.Reference != "":
-		faults.Add("payment_reference", "method", "must be left out of payments by pass")
-	}
-	if err := faults.Err(); err != nil {
-		return out, err
-	}
-	if p.Pass != "" {
-		var err error
-		if out.Pass, err = check.ID[id.CustomerPass](p.Pass, "customer pass"); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
 }
 
 // Transaction converts a transaction with its bookings.

@@ -24,7 +24,8 @@ alter table bookings
 alter table bookings validate constraint bookings_cancellation;
 alter table bookings validate constraint bookings_price;
 
--- Every change of a booking after its purchase. details has the members of the booking before and after.
+-- Every change of a booking after its purchase. details has the members of the booking before and after, with
+-- identifiers as UUIDs.
 create table if not exists booking_history (
     company_id        uuid not null,
     booking_id        uuid not null,
@@ -41,6 +42,10 @@ create table if not exists booking_history (
     payment_reference text,
     primary key (company_id, booking_id, sequence)
 );
+
+-- The bookings that a customer gave away, for exports and erasures.
+create index if not exists booking_history_given on booking_history (company_id, (details->'before'->>'customer_id'))
+    where action = 'transferred';
 
 -- Moves that change how many credits a booking has, at most one for each booking. taking: the credits are
 -- being taken, and the move is not committed. undoing: they are being returned, and it will not be. settling:

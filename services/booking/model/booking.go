@@ -29,12 +29,16 @@ type Transaction struct {
 	Bookings    []Booking // in the order of the purchase's lines
 }
 
-// Customers returns the purchaser and the customers for whom the bookings were bought.
+// Customers returns the purchaser and the customers who attend or manage the bookings.
 func (t *Transaction) Customers() []id.Customer {
 	all := []id.Customer{t.Purchaser.ID}
 	for i := range t.Bookings {
-		if c := t.Bookings[i].BoughtFor; c != nil {
-			all = append(all, c.ID)
+		b := &t.Bookings[i]
+		if b.BoughtFor != nil {
+			all = append(all, b.BoughtFor.ID)
+		}
+		if !b.ManagedBy.IsZero() {
+			all = append(all, b.ManagedBy)
 		}
 	}
 	return all
@@ -62,6 +66,17 @@ type Booking struct {
 	RefundedAmount int64
 	RefundedAt     time.Time // of the last refund; zero: none, or unknown
 	Attendance     Attendance
+}
+
+// PaidByPass returns the bookings that a pass pays.
+func (t *Transaction) PaidByPass() []*Booking {
+	var all []*Booking
+	for i := range t.Bookings {
+		if b := &t.Bookings[i]; b.Payment.Method == Pass {
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 // Manager returns the customer who manages b, a booking of t.

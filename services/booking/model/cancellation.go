@@ -56,6 +56,7 @@ func (p CancellationPolicy) freeUntil(start time.Time) time.Time {
 // CancellationOutcome is the effect of a cancellation on the payment.
 type CancellationOutcome struct {
 	Late      bool
+	Waived    bool // it would be late, and the policy was waived
 	FreeUntil time.Time
 	Credits   int32 // to return to the pass
 	RefundDue int64 // minor units
@@ -66,7 +67,8 @@ type CancellationOutcome struct {
 // one in time.
 func (p CancellationPolicy) Outcome(b *Booking, waived bool, now time.Time) CancellationOutcome {
 	o := CancellationOutcome{FreeUntil: p.freeUntil(b.Date.StartsAt)}
-	o.Late = now.After(o.FreeUntil) && !waived
+	late := now.After(o.FreeUntil)
+	o.Late, o.Waived = late && !waived, late && waived
 	isMoney := b.Payment.Method.IsMoney()
 	if isMoney {
 		o.Currency = b.Payment.Currency

@@ -55,7 +55,8 @@ func (o *Order) checkBookings() error {
 }
 
 // lineDates returns the dates that line i books, and its pricing option.
-func (of *Offer) lineDates(i int, l Line, now time.Time) ([]*OfferedDate, PricingOption, error) {
+func (of *Offer) lineDates(i int, o *Order, now time.Time) ([]*OfferedDate, PricingOption, error) {
+	l := o.Lines[i]
 	if len(l.Course) > 0 {
 		return of.courseDates(i, l, now)
 	}
@@ -63,7 +64,7 @@ func (of *Offer) lineDates(i int, l Line, now time.Time) ([]*OfferedDate, Pricin
 	if !ok || !l.Event.IsZero() && l.Event != date.Event {
 		return nil, PricingOption{}, MissingInLine(i, "event_date_id", "event date")
 	}
-	if refusal := date.refuses(now); refusal != nil {
+	if refusal := date.refusesFor(o.AfterStart, now); refusal != nil {
 		return nil, PricingOption{}, refusal.With("event_date_id", l.Date.String())
 	}
 	option, err := of.option(i, l, date)

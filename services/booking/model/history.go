@@ -22,20 +22,20 @@ const (
 // PlatformActor is the actor of changes that the platform makes by itself.
 const PlatformActor = "booking"
 
-// BookingFacts is what changes of a booking can change. It is stored as JSON.
+// BookingFacts is what changes of a booking can change.
 type BookingFacts struct {
-	Date       id.EventDate     `json:"event_date_id"`
-	StartsAt   time.Time        `json:"starts_at"`
-	Timezone   string           `json:"timezone"`
-	Event      id.Event         `json:"event_id"`
-	EventTitle string           `json:"event_title"`
-	Option     id.PricingOption `json:"pricing_option_id"`
-	Spaces     int32            `json:"spaces"`
-	Customer   id.Customer      `json:"customer_id"`   // attends
-	ManagedBy  id.Customer      `json:"managed_by_id"` // never zero
-	Attendance Attendance       `json:"attendance,omitempty"`
-	Price      int64            `json:"price,omitempty"`
-	Credits    int32            `json:"credits,omitempty"`
+	Date       id.EventDate
+	StartsAt   time.Time
+	Timezone   string
+	Event      id.Event
+	EventTitle string
+	Option     id.PricingOption
+	Spaces     int32
+	Customer   id.Customer // attends
+	ManagedBy  id.Customer // never zero
+	Attendance Attendance
+	Price      int64
+	Credits    int32
 }
 
 // FactsOf returns the facts of b, a booking of t.

@@ -219,7 +219,7 @@ func (d *OfferedDate) refusesMove(how Move, now time.Time) *fault.Error {
 	}
 	switch {
 	case d.EventStatus == Draft:
-		return d.unbookable(now)
+		return d.closed()
 	case d.StartsAt.Before(now):
 		return nil
 	}
@@ -228,28 +228,21 @@ func (d *OfferedDate) refusesMove(how Move, now time.Time) *fault.Error {
 
 // refusesChange returns why a booking of the date cannot be changed; nil if it can.
 func (d *OfferedDate) refusesChange(how Move, now time.Time) *fault.Error {
-	started := d.StartsAt.Before(now) && (!how.AfterStart || now.Sub(d.StartsAt) > MaxAfterStart)
 	switch {
 	case d.OfAppointment:
 		return fault.Refuse(ReasonAppointmentEvent, "the date is of an appointment: move it with MoveAppointment")
 	case d.EventStatus == Cancelled || d.Status == DateCancelled:
 		return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
-	case started:
-		return fault.Refuse(ReasonEventPast, "the event has started")
+	case d.StartsAt.Before(now) && (!how.AfterStart || !StartedLately(d.StartsAt, now)):
+		return EventPast()
 	}
 	return nil
 }
 
-// MaxAfterStart is how long after its start a date can be booked, if a reason is given.
-const MaxAfterStart = 31 * 24 * time.Hour
-
-// AlreadyAttended refuses to change a booking whose customer has checked in.
+// AlreadyAttended refuses to move or transfer a booking whose customer has checked in.
 func AlreadyAttended() *fault.Error {
 	return fault.Refuse(ReasonAlreadyAttended, "the customer has checked in")
 }
-
-// ReasonAlreadyAttended is the reason for refusing to move or transfer a booking of a customer who checked in.
-const ReasonAlreadyAttended = "ALREADY_ATTENDED"
 
 func priceChanged(due int64, currency string) *fault.Error {
 	return fault.Refuse(ReasonPriceChanged, "the amount that is due for the move has changed: preview the move again").

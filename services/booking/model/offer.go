@@ -55,7 +55,7 @@ func (of *Offer) grant(o *Order, now time.Time) ([]Booking, error) {
 	var attending []attendee // of dates with one booking per customer
 	lines, dates := make([]Booking, len(o.Lines)), make([][]*OfferedDate, len(o.Lines))
 	for i, l := range o.Lines {
-		booked, option, err := of.lineDates(i, l, now)
+		booked, option, err := of.lineDates(i, o, now)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (of *Offer) grant(o *Order, now time.Time) ([]Booking, error) {
 				return nil, EventFull().With("event_date_id", date.ID.String())
 			}
 		}
-		if o.Payment.Method == Pass && option.Credits == nil {
+		if o.payment(l).Method == Pass && option.Credits == nil {
 			return nil, fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", option.ID.String())
 		}
 		lines[i], dates[i] = of.booking(o, l, booked[0], option), booked
@@ -114,18 +114,47 @@ func (d *OfferedDate) refuses(now time.Time) *fault.Error {
 	return d.Rules.refuses(d.StartsAt, d.Timezone, now)
 }
 
+// refusesFor is refuses, except that it ignores the booking window of a date that has started if there is a
+// reason to book it after its start.
+func (d *OfferedDate) refusesFor(afterStart string, now time.Time) *fault.Error {
+	if afterStart != "" && StartedLately(d.StartsAt, now) {
+		return d.closed()
+	}
+	return d.refuses(now)
+}
+
 // unbookable returns why a date cannot be booked under any booking rules; nil if it can.
 func (d *OfferedDate) unbookable(now time.Time) *fault.Error {
+	if refusal := d.closed(); refusal != nil {
+		return refusal
+	}
+	if d.StartsAt.Before(now) {
+		return EventPast()
+	}
+	return nil
+}
+
+// closed returns why a date cannot be booked at any time; nil if it can.
+func (d *OfferedDate) closed() *fault.Error {
 	switch {
 	case d.EventStatus == Draft:
 		return fault.Refuse(ReasonEventNotPublished, "the event is not published")
 	case d.EventStatus == Cancelled || d.Status == DateCancelled:
 		return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
-	case d.StartsAt.Before(now):
-		return fault.Refuse(ReasonEventPast, "the event has started")
 	}
 	return nil
 }
+
+// MaxAfterStart is how long after its start a date can be booked, moved or given away with a reason.
+const MaxAfterStart = 31 * 24 * time.Hour
+
+// StartedLately reports whether a date that starts at start has started, at most MaxAfterStart before now.
+func StartedLately(start, now time.Time) bool {
+	return start.Before(now) && !start.Before(now.Add(-MaxAfterStart))
+}
+
+// EventPast refuses a change of a booking whose date has started.
+func EventPast() *fault.Error { return fault.Refuse(ReasonEventPast, "the event has started") }
 
 // option returns the pricing option of line i among those of the date's event. A date of an appointment has
 // only the prices of its length.
@@ -170,14 +199,15 @@ func otherLength(field string) error {
 
 func (of *Offer) booking(o *Order, l Line, date *OfferedDate, option PricingOption) Booking {
 	b := Booking{Spaces: l.Spaces, Date: date.BookedDate, Option: option.ID}
-	if o.Payment.Method == Pass {
+	how := o.payment(l)
+	if how.Method == Pass {
 		b.Payment = Payment{Method: Pass, Credits: *option.Credits * l.Spaces}
 	} else {
 		b.Payment = Payment{
-			Method: o.Payment.Method, Currency: option.Currency, Reference: o.Payment.Reference,
+			Method: how.Method, Currency: option.Currency, Reference: how.Reference,
 			Gross: option.Price * int64(l.Spaces),
 		}
-		if o.Payment.Method == Free {
+		if how.Method == Free {
 			b.Payment.Gross = 0
 		}
 		b.Payment.Net = netOf(b.Payment.Gross, option.TaxRate)

@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	maxLines            = 50
+	MaxLines            = 50
 	MaxSpaces           = 1000
 	MaxPaymentReference = 200
 )
@@ -31,6 +31,21 @@ type Order struct {
 	Lines     []Line
 	Payment   PaymentChoice
 	Code      string // of a discount code; "": none
+	// AfterStart is why dates that have started are booked. "": they are refused.
+	AfterStart string
+}
+
+// payment returns how a line is paid.
+func (o *Order) payment(l Line) PaymentChoice {
+	if l.Payment.Method == "" {
+		return o.Payment
+	}
+	return l.Payment
+}
+
+// ByPass reports whether a line is paid by pass.
+func (o *Order) ByPass() bool {
+	return slices.ContainsFunc(o.Lines, func(l Line) bool { return o.payment(l).Method == Pass })
 }
 
 // PaymentChoice is how an order is paid.
@@ -47,6 +62,8 @@ type Line struct {
 	Option    id.PricingOption // zero: the event's only one
 	Spaces    int32
 	BoughtFor id.Customer // zero: the purchaser
+	// Payment is how the line is paid, without a pass. Without a method, it is paid as the order says.
+	Payment PaymentChoice
 	// Course is the dates to come of a course that is booked as a whole; empty: Date alone.
 	Course []id.EventDate
 	agreed bool // the option was sold when it was chosen, so it can have ended
@@ -55,7 +72,7 @@ type Line struct {
 // Check reports every fault of an order that does not depend on stored data.
 func (o *Order) Check() error {
 	var faults check.Fields
-	if faults.Count("lines", len(o.Lines), 1, maxLines) {
+	if faults.Count("lines", len(o.Lines), 1, MaxLines) {
 		for i, l := range o.Lines {
 			faults.Range(fmt.Sprintf("lines[%d].spaces", i), int64(l.Spaces), 1, MaxSpaces)
 		}
@@ -63,10 +80,18 @@ func (o *Order) Check() error {
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	if o.Code != "" {
-		return refuseDiscount(o.Payment.Method)
+	if o.Code == "" {
+		return nil
 	}
-	return nil
+	for i, l := range o.Lines {
+		if l.Payment.Method != "" {
+			faults.Add(fmt.Sprintf("lines[%d].payment", i), "exclusive", "must be omitted, because the order has a discount code")
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	return refuseDiscount(o.Payment.Method)
 }
 
 // customers returns the customers of an order, each once, the purchaser first.

@@ -21,6 +21,8 @@ type Purchase struct {
 	Bought   *Transaction
 	Refused  error
 	Discount id.DiscountCode // the code whose use is counted
+	// CreatedBy is the caller's identifier, or PlatformActor; "": not known.
+	CreatedBy string
 }
 
 // RequestKey identifies the request of a purchase within its company.

@@ -103,6 +103,7 @@ func (w *WaitlistEntry) At(now time.Time) WaitlistState {
 // Purchase returns the purchase that w makes when spaces become free.
 func (w *WaitlistEntry) Purchase(now time.Time) Purchase {
 	p := Purchase{
+		CreatedBy: PlatformActor,
 		Order: Order{
 			Purchaser: w.Customer, Payment: PaymentChoice{Method: w.Method, Pass: w.Pass},
 			Lines: []Line{{Date: w.Date, Option: w.Option, Spaces: w.Spaces, agreed: true}},

@@ -181,6 +181,7 @@ type MovedAppointment struct {
 	Transaction *model.Transaction // with its new version
 	Old         *model.AppointmentSlot
 	New         *model.NewSlot
+	History     model.HistoryEntry
 }
 
 // Move gives the booking of an appointment its new date, and frees the space of the old one. If the two
@@ -192,6 +193,7 @@ func (s *Store) Move(ctx context.Context, tx *pg.Tx, company id.Company, m *Move
 		pg.Query{SQL: moveBookingSQL, Args: []any{company, t.Bookings[0].ID, m.New.Date}},
 		pg.Query{SQL: raiseTransactionSQL, Args: []any{company, t.ID, t.Version, t.UpdatedAt}},
 		pg.Query{SQL: freeSlotSQL, Args: []any{company, m.Old.Date}})
+	tx.Queue(AddHistory(company, m.History))
 	if overlaps {
 		tx.Queue(pg.Query{SQL: endAssignmentsSQL, Args: []any{company, m.Old.Date}})
 	}

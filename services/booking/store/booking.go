@@ -76,12 +76,15 @@ func (l *Listing) only(found *FoundBooking, err error) error {
 	return err
 }
 
-// SaveBooking stores the changes of t's only booking and t's version, and frees spaces.
-func (s *Store) SaveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, frees int32) error {
+// SaveBooking stores the changes of t's only booking with their history and t's version, and frees spaces.
+func (s *Store) SaveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, frees int32, history ...model.HistoryEntry) error {
 	b := &t.Bookings[0]
 	queries := []pg.Query{
 		changeOf(company, t),
 		{SQL: raiseTransactionSQL, Args: []any{company, t.ID, t.Version, t.UpdatedAt}},
+	}
+	if len(history) > 0 {
+		queries = append(queries, AddHistory(company, history...))
 	}
 	if frees > 0 {
 		queries = append(queries, pg.Query{SQL: freeSpacesSQL, Args: []any{company, b.Date.ID, frees}})
@@ -154,10 +157,10 @@ func (s *Store) LockBooked(ctx context.Context, tx *pg.Tx, company id.Company, d
 	return s.registrationsInTx(ctx, tx, company, bookings)
 }
 
-// SaveCancelled stores the cancellation of bookings of a date at now, increases the versions of their
+// SaveCancelled stores the cancellation of bookings of a date at now with its history, increases the versions of their
 // transactions, and frees the spaces of the date.
 func (s *Store) SaveCancelled(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate, cancelled []model.Registration,
-	reason string, now time.Time) error {
+	reason string, now time.Time, history []model.HistoryEntry) error {
 	bookings, transactions := make([]id.Booking, len(cancelled)), make([]id.Transaction, len(cancelled))
 	due, refunded := make([]int64, len(cancelled)), make([]bool, len(cancelled))
 	var spaces int32
@@ -169,7 +172,8 @@ func (s *Store) SaveCancelled(ctx context.Context, tx *pg.Tx, company id.Company
 	return tx.Pipeline(ctx,
 		pg.Query{SQL: cancelAllSQL, Args: []any{company, now, orNull(reason), bookings, due, refunded}},
 		pg.Query{SQL: raiseAllSQL, Args: []any{company, model.Distinct(transactions), now}},
-		pg.Query{SQL: freeSpacesSQL, Args: []any{company, date, spaces}})
+		pg.Query{SQL: freeSpacesSQL, Args: []any{company, date, spaces}},
+		AddHistory(company, history...))
 }
 
 const countBookedSQL = `select count(*) from bookings b where b.company_id = $1 and b.event_date_id = any($2) and not b.is_cancelled

@@ -31,6 +31,23 @@ const (
 			select b.id from bookings b where b.company_id = $1 and b.bought_for = $2 and b.cancellation_reason is not null) m
 		where b.company_id = $1 and b.id = m.id`
 
+	// The same for the history, and also for bookings that the customer gave away.
+	bookingsAboutSQL = purchasesOfCustomerSQL + `, about as (
+			select b.id from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id
+			union
+			select b.id from bookings b where b.company_id = $1 and b.bought_for = $2
+			union
+			select h.booking_id from booking_history h where h.company_id = $1 and h.action = 'transferred'
+				and h.details->'before'->>'customer_id' = $2::text
+		) `
+
+	forgetHistorySQL = bookingsAboutSQL + `update booking_history h set reason = null, payment_reference = null from about
+		where h.company_id = $1 and h.booking_id = about.id and (h.reason is not null or h.payment_reference is not null)`
+
+	forgetAfterStartSQL = bookingsAboutSQL + `update transactions t set after_start_reason = null
+		from (select distinct b.transaction_id as id from about join bookings b on b.company_id = $1 and b.id = about.id) n
+		where t.company_id = $1 and t.id = n.id and t.after_start_reason is not null`
+
 	forgetReferencesSQL = purchasesOfCustomerSQL + `update transactions t set reference = null from mine
 		where t.company_id = $1 and t.id = mine.id and t.reference is not null`
 
@@ -39,8 +56,8 @@ const (
 		where k.company_id = $1 and k.transaction_id = mine.id and t.company_id = $1 and t.id = mine.id and t.status in ('confirmed', 'released')`
 )
 
-// Erase overwrites the copy of a customer, and deletes the references and the reasons of cancellations
-// in the customer's purchases. Money and counts stay. It also runs leave, which ends the customer's
+// Erase overwrites the copy of a customer, and deletes the references and the reasons in the customer's
+// bookings and their history. Money and counts stay. It also runs leave, which ends the customer's
 // waitlist entries.
 func (s *Store) Erase(ctx context.Context, left model.CustomerRecord, leave func(context.Context, *pg.Tx, []model.CustomerRecord) error) error {
 	return s.Write(ctx, left.Company, func(ctx context.Context, tx *pg.Tx) error {
@@ -50,7 +67,7 @@ func (s *Store) Erase(ctx context.Context, left model.CustomerRecord, leave func
 		if err := leave(ctx, tx, []model.CustomerRecord{left}); err != nil {
 			return err
 		}
-		for _, statement := range []string{forgetPaymentsSQL, forgetReasonsSQL, forgetReferencesSQL, forgetPurchaseKeysSQL} {
+		for _, statement := range []string{forgetPaymentsSQL, forgetReasonsSQL, forgetHistorySQL, forgetAfterStartSQL, forgetReferencesSQL, forgetPurchaseKeysSQL} {
 			if _, err := tx.Exec(ctx, statement, left.Company, left.ID); err != nil {
 				return err
 			}
@@ -110,12 +127,35 @@ const (
 		from mine join transactions t on t.company_id = $1 and t.id = mine.id order by t.id`
 
 	exportBoughtForSQL = `select b.id, to_jsonb(b) - array['payment_reference', 'gross', 'net', 'currency', 'discount', 'discount_code', 'customer_pass_id',
-				'credits_used', 'method', 'money_method', 'refund_due', 'refunded_amount', 'position']
+				'credits_used', 'method', 'money_method', 'refund_due', 'refunded_amount', 'price', 'position']
 			|| jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at) || ` + exportedAppointment + `
 		from bookings b
 		left join events e on e.company_id = b.company_id and e.id = b.event_id
 		left join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id
 		where b.company_id = $1 and b.bought_for = $2 order by b.id`
+
+	// The history of the customer's own purchases; and, without money and credits, of bookings that others
+	// bought for the customer, and of bookings that the customer gave away, until then.
+	exportHistorySQL = purchasesOfCustomerSQL + `select h.booking_id, jsonb_build_object('entries',
+			jsonb_agg(to_jsonb(h) - array['company_id', 'booking_id'] order by h.sequence))
+		from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id
+			join booking_history h on h.company_id = $1 and h.booking_id = b.id
+		group by h.booking_id order by h.booking_id`
+
+	exportHistoryForSQL = purchasesOfCustomerSQL + `, others as (
+			select b.id, null::integer as until from bookings b where b.company_id = $1 and b.bought_for = $2
+			union all
+			select h.booking_id, max(h.sequence) from booking_history h where h.company_id = $1 and h.action = 'transferred'
+				and h.details->'before'->>'customer_id' = $2::text group by h.booking_id
+		)
+		select h.booking_id, jsonb_build_object('entries', jsonb_agg((to_jsonb(h)
+				- array['company_id', 'booking_id', 'amount', 'money_method', 'payment_reference'])
+				#- '{details,before,price}' #- '{details,after,price}' #- '{details,before,credits}' #- '{details,after,credits}' order by h.sequence))
+		from booking_history h
+		where h.company_id = $1 and exists (select from others o where o.id = h.booking_id and (o.until is null or h.sequence <= o.until))
+			and h.booking_id in (select o.id from others o)
+			and not exists (select from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id where b.id = h.booking_id)
+		group by h.booking_id order by h.booking_id`
 
 	exportWaitlistSQL = `select id, to_jsonb(w) - array['seq'] from waitlist_entries w where company_id = $1 and customer_id = $2 order by id`
 
@@ -127,7 +167,7 @@ const (
 		order by h.id`
 
 	exportHeldForSQL = `select h.id, jsonb_build_object('id', h.id, 'ended_at', h.ended_at, 'bookings', (
-				select jsonb_agg(b.booking - 'card' order by b.n) from jsonb_array_elements(h.hold->'bookings') with ordinality b(booking, n)
+				select jsonb_agg(b.booking - array['card', 'price', 'managed_by_id'] order by b.n) from jsonb_array_elements(h.hold->'bookings') with ordinality b(booking, n)
 				where h.recipients[b.n] = $2))
 		from ended_holds h where h.company_id = $1 and $2 = any(h.recipients)
 			and not exists (select from transactions t where t.company_id = $1 and t.id = h.id)
@@ -144,7 +184,8 @@ func PersonalData() []privacy.Collection {
 	names := func(own func(id.UUID) string) map[string]func(id.UUID) string {
 		return map[string]func(id.UUID) string{
 			"id": own, "bookings.id": privacy.Named[id.Booking], "purchaser_id": privacy.Named[id.Customer], "bought_for": privacy.Named[id.Customer],
-			"customer_id": privacy.Named[id.Customer], "subject_id": privacy.Named[id.Customer], "transaction_id": privacy.Named[id.Transaction], "event_id": privacy.Named[id.Event],
+			"customer_id": privacy.Named[id.Customer], "managed_by": privacy.Named[id.Customer], "managed_by_id": privacy.Named[id.Customer],
+			"swapped_with": privacy.Named[id.Booking], "subject_id": privacy.Named[id.Customer], "transaction_id": privacy.Named[id.Transaction], "event_id": privacy.Named[id.Event],
 			"event_date_id": privacy.Named[id.EventDate], "pricing_option_id": privacy.Named[id.PricingOption],
 			"customer_pass_id": privacy.Named[id.CustomerPass], "discount_code_id": privacy.Named[id.DiscountCode],
 		}
@@ -153,6 +194,8 @@ func PersonalData() []privacy.Collection {
 		{Kind: "customer_copy", SQL: exportCopySQL, Names: names(privacy.Named[id.Customer])},
 		{Kind: "transaction", SQL: exportTransactionsSQL, Names: names(privacy.Named[id.Transaction])},
 		{Kind: "booking_for_the_customer", SQL: exportBoughtForSQL, Names: names(privacy.Named[id.Booking])},
+		{Kind: "booking_history", SQL: exportHistorySQL, Names: names(privacy.Named[id.Booking])},
+		{Kind: "booking_history_for_the_customer", SQL: exportHistoryForSQL, Names: names(privacy.Named[id.Booking])},
 		{Kind: "ended_hold", SQL: exportHoldsSQL, Names: names(privacy.Named[id.Transaction])},
 		{Kind: "ended_hold_for_the_customer", SQL: exportHeldForSQL, Names: names(privacy.Named[id.Transaction])},
 		{Kind: "waitlist_entry", SQL: exportWaitlistSQL, Names: names(privacy.Named[id.WaitlistEntry])},

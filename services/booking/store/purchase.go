@@ -22,13 +22,14 @@ const (
 
 	insertTransactionsSQL = `insert into transactions
 			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id,
-				request_key, request_hash, request_kind, updated_at, hold_expires_at)
+				request_key, request_hash, request_kind, updated_at, hold_expires_at, created_by, after_start_reason)
 		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, n.status, n.version, n.expires_at, n.discount_code_id,
-			n.request_key, n.request_hash, n.request_kind, n.updated_at, case when n.status = 'held' then n.expires_at end
+			n.request_key, n.request_hash, n.request_kind, n.updated_at, case when n.status = 'held' then n.expires_at end,
+			n.created_by, n.after_start_reason
 		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::timestamptz[], $11::uuid[],
-				$12::bytea[], $13::bytea[], $14::text[], $15::timestamptz[])
+				$12::bytea[], $13::bytea[], $14::text[], $15::timestamptz[], $16::text[], $17::text[])
 			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id,
-				request_key, request_hash, request_kind, updated_at)`
+				request_key, request_hash, request_kind, updated_at, created_by, after_start_reason)`
 
 	insertBookingsSQL = `insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id,
 			pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
@@ -67,6 +68,8 @@ type purchases struct {
 	hashes     [][]byte
 	kinds      []*string
 	changes    []time.Time
+	creators   []*string
+	reasons    []*string // of bookings after the start
 	bookings   bookingColumns
 }
 
@@ -118,6 +121,7 @@ func (p *purchases) addGranted(granted *model.Purchase, reference string) {
 	p.zones = append(p.zones, t.Timezone)
 	p.references = append(p.references, orNull(reference))
 	p.versions, p.changes = append(p.versions, t.Version), append(p.changes, t.UpdatedAt)
+	p.creators, p.reasons = append(p.creators, orNull(granted.CreatedBy)), append(p.reasons, orNull(granted.Order.AfterStart))
 	for i := range t.Bookings {
 		p.bookings.add(t.ID, int32(i), &t.Bookings[i])
 	}
@@ -184,7 +188,8 @@ func (p *purchases) insert(company id.Company, from source) []pg.Query {
 	b := &p.bookings
 	return []pg.Query{
 		{SQL: insertTransactionsSQL, Args: []any{company, string(from),
-			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts, p.keys, p.hashes, p.kinds, p.changes}},
+			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts, p.keys, p.hashes, p.kinds, p.changes,
+			p.creators, p.reasons}},
 		{SQL: insertBookingsSQL, Args: []any{company, b.ids, b.transactions, b.positions, b.events, b.dates,
 			b.options, b.boughtFor, b.spaces, b.cancelled, b.refunded,
 			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes, b.discounts, b.codes, b.moneyMethods}},

@@ -39,12 +39,28 @@ const (
 			when ` + refundedAmount + ` = 0 then b.gross else least(b.gross, ` + refundedAmount + `) end, null::integer
 		from bookings b where b.company_id = $1 and b.gross is not null and (b.is_refunded or b.refunded_amount is not null)`
 
-	// After a cancellation in time, what was paid without the refunds is due; otherwise at most that, because moves
-	// lowered the price.
+	// After a cancellation in time, what was paid without the refunds is due. Otherwise money is due only up to
+	// the difference between what was paid and the price, and only if it was not refunded.
 	VerifyRefundsDue Verification = `select b.id, ` + refundDue + `,
 			case when b.is_cancelled and not b.late then coalesce(b.gross, 0) - ` + refundedAmount + `
-				else least(` + refundDue + `, coalesce(b.gross, 0) - ` + refundedAmount + `) end, null::integer
+				else greatest(0, least(` + refundDue + `, b.gross - coalesce(b.price, b.gross), b.gross - ` + refundedAmount + `)) end, null::integer
 		from bookings b where b.company_id = $1 and ` + refundDue + ` <> 0`
+
+	// A price is 0 or more, and never more than what was paid.
+	VerifyPrices Verification = `select b.id, b.price, greatest(0, least(b.price, b.gross)), null::integer
+		from bookings b where b.company_id = $1 and b.price is not null`
+
+	// The members in which the last entry of a booking's history differs from the booking.
+	VerifyHistory Verification = `select b.id, (h.at->>'event_date_id' <> b.event_date_id::text)::integer::bigint
+				+ (h.at->>'pricing_option_id' <> b.pricing_option_id::text)::integer
+				+ ((h.at->>'spaces')::integer <> b.spaces)::integer
+				+ (h.at->>'customer_id' <> coalesce(b.bought_for, t.purchaser_id)::text)::integer
+				+ (h.at->>'managed_by_id' <> coalesce(b.managed_by, t.purchaser_id)::text)::integer,
+			0::bigint, null::integer
+		from (select distinct on (h.booking_id) h.booking_id, h.details->'after' as at from booking_history h
+				where h.company_id = $1 order by h.booking_id, h.sequence desc) h
+			join bookings b on b.company_id = $1 and b.id = h.booking_id
+			join transactions t on t.company_id = $1 and t.id = b.transaction_id`
 
 	verifyEventsSQL = `select coalesce((select events from event_totals where company_id = $1), 0),
 		(select count(*) from events where company_id = $1 and deleted_at is null and listed)`

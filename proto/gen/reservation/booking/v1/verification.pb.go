@@ -116,7 +116,8 @@ func (x *VerifyBookingsResponse) GetChecked() int64 {
 type BookingDifference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number that was checked: "event_date.booked", "event_date.capacity", "discount_code.uses",
-	// "booking.refunded_amount", "booking.refund_due", "waitlist_entry.spaces", "events.total",
+	// "booking.refunded_amount", "booking.refund_due", "booking.price", "booking.history" (members in which the
+	// last entry of a booking's history differs from the booking), "waitlist_entry.spaces", "events.total",
 	// "staff.overlaps" and "room.overlaps" (pairs of assignments at the same time), "assignment.time" and
 	// "assignment.active" (dates whose assignments differ from them), "room.unit" (units beyond the
 	// capacity), "appointment.slot" (booked or held appointments without a staff member, and dates of

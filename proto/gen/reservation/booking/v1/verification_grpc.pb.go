@@ -34,9 +34,9 @@ const (
 type VerificationServiceClient interface {
 	// VerifyBookings compares stored numbers with numbers computed from the rows: every date's count
 	// of its bookings and holds, every discount code's uses, and the company's totals. It also
-	// compares each date's capacity with its count, refunds and what is due with the prices, and the
-	// spaces of waitlist entries that are offered, being booked or booked with those of their
-	// transactions. For staff and rooms, it looks for overlaps and compares assignments with their dates.
+	// compares each date's capacity with its count; refunds, prices and what is due with what was paid; the
+	// last entry of each booking's history with the booking; and the spaces of waitlist entries that are
+	// offered, being booked or booked with those of their transactions. For staff and rooms, it looks for overlaps and compares assignments with their dates.
 	// It sends each difference as one message; the last message has checked set.
 	VerifyBookings(ctx context.Context, in *VerifyBookingsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyBookingsResponse], error)
 	// ExportPassPayments streams the credits that confirmed bookings took from customer passes and
@@ -124,9 +124,9 @@ type VerificationService_CompareCustomersClient = grpc.ServerStreamingClient[Com
 type VerificationServiceServer interface {
 	// VerifyBookings compares stored numbers with numbers computed from the rows: every date's count
 	// of its bookings and holds, every discount code's uses, and the company's totals. It also
-	// compares each date's capacity with its count, refunds and what is due with the prices, and the
-	// spaces of waitlist entries that are offered, being booked or booked with those of their
-	// transactions. For staff and rooms, it looks for overlaps and compares assignments with their dates.
+	// compares each date's capacity with its count; refunds, prices and what is due with what was paid; the
+	// last entry of each booking's history with the booking; and the spaces of waitlist entries that are
+	// offered, being booked or booked with those of their transactions. For staff and rooms, it looks for overlaps and compares assignments with their dates.
 	// It sends each difference as one message; the last message has checked set.
 	VerifyBookings(*VerifyBookingsRequest, grpc.ServerStreamingServer[VerifyBookingsResponse]) error
 	// ExportPassPayments streams the credits that confirmed bookings took from customer passes and
