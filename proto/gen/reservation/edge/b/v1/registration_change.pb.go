@@ -381,11 +381,11 @@ type PreviewMoveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the policy does not allow the move.
 	Late bool `protobuf:"varint,1,opt,name=late,proto3" json:"late,omitempty"`
-	// The end of free cancellation of the present date.
-	FreeUntil   string     `protobuf:"bytes,2,opt,name=free_until,json=freeUntil,proto3" json:"free_until,omitempty"`
-	PriceBefore *v1.Amount `protobuf:"bytes,3,opt,name=price_before,json=priceBefore,proto3" json:"price_before,omitempty"`
-	PriceAfter  *v1.Amount `protobuf:"bytes,4,opt,name=price_after,json=priceAfter,proto3" json:"price_after,omitempty"`
-	Currency    string     `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
+	// The end of free cancellation of the present date; null if nothing changes.
+	FreeUntil   *v1.NullableText `protobuf:"bytes,2,opt,name=free_until,json=freeUntil,proto3" json:"free_until,omitempty"`
+	PriceBefore *v1.Amount       `protobuf:"bytes,3,opt,name=price_before,json=priceBefore,proto3" json:"price_before,omitempty"`
+	PriceAfter  *v1.Amount       `protobuf:"bytes,4,opt,name=price_after,json=priceAfter,proto3" json:"price_after,omitempty"`
+	Currency    string           `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
 	// What the customer pays with the move.
 	AmountDue *v1.Amount `protobuf:"bytes,6,opt,name=amount_due,json=amountDue,proto3" json:"amount_due,omitempty"`
 	// What is due to the customer after the move.
@@ -435,11 +435,11 @@ func (x *PreviewMoveResponse) GetLate() bool {
 	return false
 }
 
-func (x *PreviewMoveResponse) GetFreeUntil() string {
+func (x *PreviewMoveResponse) GetFreeUntil() *v1.NullableText {
 	if x != nil {
 		return x.FreeUntil
 	}
-	return ""
+	return nil
 }
 
 func (x *PreviewMoveResponse) GetPriceBefore() *v1.Amount {
@@ -1286,11 +1286,11 @@ const file_reservation_edge_b_v1_registration_change_proto_rawDesc = "" +
 	"\x06_spotsB\r\n" +
 	"\v_keep_priceB\x0f\n" +
 	"\r_waive_policyB\x0e\n" +
-	"\f_after_start\"\xc4\x03\n" +
+	"\f_after_start\"\xe7\x03\n" +
 	"\x13PreviewMoveResponse\x12\x12\n" +
-	"\x04late\x18\x01 \x01(\bR\x04late\x12\x1d\n" +
+	"\x04late\x18\x01 \x01(\bR\x04late\x12@\n" +
 	"\n" +
-	"free_until\x18\x02 \x01(\tR\tfreeUntil\x12>\n" +
+	"free_until\x18\x02 \x01(\v2!.reservation.edge.v1.NullableTextR\tfreeUntil\x12>\n" +
 	"\fprice_before\x18\x03 \x01(\v2\x1b.reservation.edge.v1.AmountR\vpriceBefore\x12<\n" +
 	"\vprice_after\x18\x04 \x01(\v2\x1b.reservation.edge.v1.AmountR\n" +
 	"priceAfter\x12\x1a\n" +
@@ -1410,36 +1410,37 @@ var file_reservation_edge_b_v1_registration_change_proto_goTypes = []any{
 	(*ListHistoryResponse)(nil),          // 15: reservation.edge.b.v1.ListHistoryResponse
 	(*v1.NonNullAmount)(nil),             // 16: reservation.edge.v1.NonNullAmount
 	(*Registration)(nil),                 // 17: reservation.edge.b.v1.Registration
-	(*v1.Amount)(nil),                    // 18: reservation.edge.v1.Amount
-	(*v1.NullableText)(nil),              // 19: reservation.edge.v1.NullableText
+	(*v1.NullableText)(nil),              // 18: reservation.edge.v1.NullableText
+	(*v1.Amount)(nil),                    // 19: reservation.edge.v1.Amount
 }
 var file_reservation_edge_b_v1_registration_change_proto_depIdxs = []int32{
 	0,  // 0: reservation.edge.b.v1.MoveWrite.payment:type_name -> reservation.edge.b.v1.MovePaymentWrite
 	16, // 1: reservation.edge.b.v1.MoveWrite.expected_amount_due:type_name -> reservation.edge.v1.NonNullAmount
 	1,  // 2: reservation.edge.b.v1.MoveRegistrationRequest.move:type_name -> reservation.edge.b.v1.MoveWrite
 	17, // 3: reservation.edge.b.v1.MoveRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	18, // 4: reservation.edge.b.v1.PreviewMoveResponse.price_before:type_name -> reservation.edge.v1.Amount
-	18, // 5: reservation.edge.b.v1.PreviewMoveResponse.price_after:type_name -> reservation.edge.v1.Amount
-	18, // 6: reservation.edge.b.v1.PreviewMoveResponse.amount_due:type_name -> reservation.edge.v1.Amount
-	18, // 7: reservation.edge.b.v1.PreviewMoveResponse.refund_due:type_name -> reservation.edge.v1.Amount
-	6,  // 8: reservation.edge.b.v1.TransferRegistrationRequest.transfer:type_name -> reservation.edge.b.v1.TransferWrite
-	17, // 9: reservation.edge.b.v1.TransferRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	9,  // 10: reservation.edge.b.v1.SwapRegistrationsRequest.swap:type_name -> reservation.edge.b.v1.SwapWrite
-	17, // 11: reservation.edge.b.v1.SwapRegistrationsResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	18, // 12: reservation.edge.b.v1.RegistrationFacts.price:type_name -> reservation.edge.v1.Amount
-	19, // 13: reservation.edge.b.v1.HistoryEntry.actor:type_name -> reservation.edge.v1.NullableText
-	19, // 14: reservation.edge.b.v1.HistoryEntry.via:type_name -> reservation.edge.v1.NullableText
-	12, // 15: reservation.edge.b.v1.HistoryEntry.before:type_name -> reservation.edge.b.v1.RegistrationFacts
-	12, // 16: reservation.edge.b.v1.HistoryEntry.after:type_name -> reservation.edge.b.v1.RegistrationFacts
-	18, // 17: reservation.edge.b.v1.HistoryEntry.amount:type_name -> reservation.edge.v1.Amount
-	19, // 18: reservation.edge.b.v1.HistoryEntry.payment_method:type_name -> reservation.edge.v1.NullableText
-	19, // 19: reservation.edge.b.v1.HistoryEntry.swapped_with:type_name -> reservation.edge.v1.NullableText
-	13, // 20: reservation.edge.b.v1.ListHistoryResponse.history:type_name -> reservation.edge.b.v1.HistoryEntry
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	18, // 4: reservation.edge.b.v1.PreviewMoveResponse.free_until:type_name -> reservation.edge.v1.NullableText
+	19, // 5: reservation.edge.b.v1.PreviewMoveResponse.price_before:type_name -> reservation.edge.v1.Amount
+	19, // 6: reservation.edge.b.v1.PreviewMoveResponse.price_after:type_name -> reservation.edge.v1.Amount
+	19, // 7: reservation.edge.b.v1.PreviewMoveResponse.amount_due:type_name -> reservation.edge.v1.Amount
+	19, // 8: reservation.edge.b.v1.PreviewMoveResponse.refund_due:type_name -> reservation.edge.v1.Amount
+	6,  // 9: reservation.edge.b.v1.TransferRegistrationRequest.transfer:type_name -> reservation.edge.b.v1.TransferWrite
+	17, // 10: reservation.edge.b.v1.TransferRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
+	9,  // 11: reservation.edge.b.v1.SwapRegistrationsRequest.swap:type_name -> reservation.edge.b.v1.SwapWrite
+	17, // 12: reservation.edge.b.v1.SwapRegistrationsResponse.registration:type_name -> reservation.edge.b.v1.Registration
+	19, // 13: reservation.edge.b.v1.RegistrationFacts.price:type_name -> reservation.edge.v1.Amount
+	18, // 14: reservation.edge.b.v1.HistoryEntry.actor:type_name -> reservation.edge.v1.NullableText
+	18, // 15: reservation.edge.b.v1.HistoryEntry.via:type_name -> reservation.edge.v1.NullableText
+	12, // 16: reservation.edge.b.v1.HistoryEntry.before:type_name -> reservation.edge.b.v1.RegistrationFacts
+	12, // 17: reservation.edge.b.v1.HistoryEntry.after:type_name -> reservation.edge.b.v1.RegistrationFacts
+	19, // 18: reservation.edge.b.v1.HistoryEntry.amount:type_name -> reservation.edge.v1.Amount
+	18, // 19: reservation.edge.b.v1.HistoryEntry.payment_method:type_name -> reservation.edge.v1.NullableText
+	18, // 20: reservation.edge.b.v1.HistoryEntry.swapped_with:type_name -> reservation.edge.v1.NullableText
+	13, // 21: reservation.edge.b.v1.ListHistoryResponse.history:type_name -> reservation.edge.b.v1.HistoryEntry
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_registration_change_proto_init() }
