@@ -173,8 +173,7 @@ type moveTarget struct {
 	date   *OfferedDate
 	option PricingOption
 	spaces int32
-	// The option stays, and it is not on sale any more.
-	stays, ended bool
+	stays  bool // the option stays
 }
 
 // target finds the target of a move, and refuses what cannot be moved there. It returns nil if nothing changes.
