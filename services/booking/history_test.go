@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -262,6 +263,37 @@ func TestHistoryUnderConcurrency(t *testing.T) { // invariant 49
 			}
 		}
 		w.verify()
+	})
+}
+
+func TestPurchasesOfSeveralCallers(t *testing.T) { // invariant 49
+	t.Parallel()
+	t.Run("purchases that share a commit each have their own caller", func(t *testing.T) {
+		w := newWorld(t)
+		mia, e := w.customer(w.company, "Mia"), w.event(w.ctx, nil)
+		w.mustBook(w.ctx, mia, e, 1) // puts Mia in the copy
+		bought, callers := make([]string, 24), make([]string, 24)
+		release := w.lockDate(e) // so that the others share commits
+		var all sync.WaitGroup
+		for i := range bought {
+			ctx, caller := w.named()
+			all.Go(func() {
+				made, err := w.book(ctx, mia, e, 1)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				bought[i], callers[i] = made.GetBookings()[0].GetId(), caller
+			})
+		}
+		w.waitsFor("event_dates")
+		release()
+		all.Wait()
+		for i, b := range bought {
+			if actor := w.history(b)[0].GetActor(); actor != callers[i] {
+				t.Errorf("purchase %d of %s was made by %s", i, callers[i], actor)
+			}
+		}
 	})
 }
 

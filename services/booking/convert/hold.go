@@ -40,6 +40,9 @@ func KeptHold(content []byte, recipients map[id.Customer]model.Customer) (*booki
 		return nil, err
 	}
 	for _, b := range out.GetBookings() {
+		if b.GetManagedById() == "" { // the previous release ended the hold
+			b.ManagedById, b.Price = out.GetPurchaserId(), b.GetCard().GetGross()
+		}
 		if b.GetBoughtFor() == nil {
 			continue
 		}

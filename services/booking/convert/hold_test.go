@@ -24,6 +24,7 @@ func largestHold() *model.Hold {
 			BoughtFor: &model.Customer{ID: id.New[id.Customer](), FirstName: wide(100), LastName: wide(100), Email: strings.Repeat("a", 254)},
 			Date: model.BookedDate{ID: id.New[id.EventDate](), StartsAt: time.Now(), Timezone: "America/Argentina/Buenos_Aires",
 				Minutes: 60, Event: id.New[id.Event](), EventTitle: wide(200), EventType: model.Class},
+			Price: model.MaxPrice, ManagedBy: id.New[id.Customer](),
 			Payment: model.Payment{Method: model.Card, Currency: "GBP", Gross: model.MaxPrice, Net: model.MaxPrice, Discount: model.MaxPrice, Code: strings.Repeat("C", 64)},
 		})
 	}
@@ -54,6 +55,13 @@ func TestHolds(t *testing.T) { // invariant 16
 		got, err := KeptHold(content, recipients)
 		if want := Hold(ended); err != nil || !proto.Equal(got, want) || got.GetVersion() != 1 {
 			t.Errorf("got %.300v, %v\nwant %.300v", got, err, want)
+		}
+	})
+	t.Run("a hold that the previous release ended has a price, and its purchaser manages it", func(t *testing.T) {
+		content := `{"purchaser_id": "cust_01kg000000000000000000007h", "bookings": [{"card": {"gross": "1200"}}]}`
+		got, err := KeptHold([]byte(content), nil)
+		if err != nil || got.GetBookings()[0].GetPrice() != 1200 || got.GetBookings()[0].GetManagedById() != got.GetPurchaserId() {
+			t.Errorf("got %v, %v", got, err)
 		}
 	})
 }
