@@ -68,6 +68,8 @@ func tableOfB() []route {
 		read("/registrations"),
 		read("/registrations/{registration}"),
 		read("/registrations/{registration}/cancellation-preview"),
+		read("/registrations/{registration}/move-preview?spots=2"),
+		read("/registrations/{registration}/history"),
 		post("/registrations/{registration!}/attendance", `{"attendance":"attended"}`),
 		post("/registrations/{registration!}/refund", `{"amount":5}`),
 		post("/registrations/{registration!}/cancel", `{"reason":"A cold.","waivePolicy":true}`),
