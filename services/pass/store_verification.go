@@ -39,7 +39,7 @@ const (
 					and e.redemption_id = i.redemption_id and e.item_id = i.item_id) e on true
 		where i.company_id = $1`
 
-	// What the items of a redemption took before their changes is what the redemption took.
+	// A redemption took as many credits as its items before their changes.
 	verifyChangesSQL = changedItemsSQL + ` select r.id, r.credits::bigint, least(sum(i.credits - coalesce(c.credits, 0)), 2147483647)::bigint
 		from redemptions r
 			join redemption_items i on i.company_id = r.company_id and i.redemption_id = r.id

@@ -303,9 +303,9 @@ type MoveOutcome struct {
 	PriceAfter  int64 `protobuf:"varint,4,opt,name=price_after,json=priceAfter,proto3" json:"price_after,omitempty"`
 	// ISO 4217; empty if the payment is by pass.
 	Currency string `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
-	// What the customer pays with the move, in minor units.
+	// The amount that the customer pays with the move, in minor units.
 	AmountDue int64 `protobuf:"varint,6,opt,name=amount_due,json=amountDue,proto3" json:"amount_due,omitempty"`
-	// What is due to the customer after the move, in minor units, together with what was due before.
+	// The amount due to the customer after the move, in minor units, together with what was due before.
 	RefundDue int64 `protobuf:"varint,7,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
 	// Credits of the booking; 0 if it is not paid by pass.
 	CreditsBefore int32 `protobuf:"varint,8,opt,name=credits_before,json=creditsBefore,proto3" json:"credits_before,omitempty"`
@@ -975,7 +975,7 @@ type BookingHistoryEntry struct {
 	Action BookingAction          `protobuf:"varint,1,opt,name=action,proto3,enum=reservation.booking.v1.BookingAction" json:"action,omitempty"`
 	// By the company's clock.
 	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
-	// Who made the change: the m2m_ (Interface A), key_ (Interface B), svc_ or admin_ (dashboard) identifier
+	// The caller who made the change: the m2m_ (Interface A), key_ (Interface B), svc_ or admin_ (dashboard) identifier
 	// of the caller; "booking" for a change by the platform itself; empty if it is not known.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
 	// The booking before and after the change, with the members that such a change can change.
@@ -983,7 +983,7 @@ type BookingHistoryEntry struct {
 	After  *BookingFacts `protobuf:"bytes,5,opt,name=after,proto3" json:"after,omitempty"`
 	// Why, if a reason was given: of a cancellation, or of a change after the start.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
-	// What was paid, or refunded, with the change, in minor units, and how; 0 if nothing was.
+	// The amount that was paid or refunded with the change, in minor units, and how; 0 if nothing was.
 	Amount           int64         `protobuf:"varint,7,opt,name=amount,proto3" json:"amount,omitempty"`
 	PaymentMethod    PaymentMethod `protobuf:"varint,8,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
 	PaymentReference string        `protobuf:"bytes,9,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`

@@ -386,9 +386,9 @@ type PreviewMoveResponse struct {
 	PriceBefore *v1.Amount       `protobuf:"bytes,3,opt,name=price_before,json=priceBefore,proto3" json:"price_before,omitempty"`
 	PriceAfter  *v1.Amount       `protobuf:"bytes,4,opt,name=price_after,json=priceAfter,proto3" json:"price_after,omitempty"`
 	Currency    string           `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
-	// What the customer pays with the move.
+	// The amount that the customer pays with the move.
 	AmountDue *v1.Amount `protobuf:"bytes,6,opt,name=amount_due,json=amountDue,proto3" json:"amount_due,omitempty"`
-	// What is due to the customer after the move.
+	// The amount due to the customer after the move.
 	RefundDue     *v1.Amount `protobuf:"bytes,7,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
 	CreditsBefore int32      `protobuf:"varint,8,opt,name=credits_before,json=creditsBefore,proto3" json:"credits_before,omitempty"`
 	CreditsAfter  int32      `protobuf:"varint,9,opt,name=credits_after,json=creditsAfter,proto3" json:"credits_after,omitempty"`
@@ -966,7 +966,7 @@ type HistoryEntry struct {
 	Before *RegistrationFacts `protobuf:"bytes,5,opt,name=before,proto3" json:"before,omitempty"`
 	After  *RegistrationFacts `protobuf:"bytes,6,opt,name=after,proto3" json:"after,omitempty"`
 	Reason string             `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
-	// What was paid or refunded with the change.
+	// The amount that was paid or refunded with the change.
 	Amount *v1.Amount `protobuf:"bytes,8,opt,name=amount,proto3" json:"amount,omitempty"`
 	// How it was paid; null if nothing was.
 	PaymentMethod    *v1.NullableText `protobuf:"bytes,9,opt,name=payment_method,json=paymentMethod,proto3" json:"payment_method,omitempty"`
