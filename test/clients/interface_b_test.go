@@ -83,7 +83,7 @@ func bookingSteps() []step {
 		{operation: "listWaitlistEntries", query: object{"eventDateId": "$smallDate", "status": "waiting"}},
 		{operation: "deleteHold", path: []string{"$hold"}},
 		{operation: "getWaitlistEntry", path: []string{"$entry"}},
-		{operation: "acceptOffer", path: []string{"$entry"}, body: object{"payment": object{"method": "CASH"}}},
+		{operation: "acceptOffer", path: []string{"$entry"}, body: object{"payment": object{"method": "CASH"}}, save: map[string]string{"seat": "registrations.0.id"}},
 		{
 			operation: "createHold", status: 201, save: map[string]string{"paid": "id"},
 			body: object{"purchasedById": "$customer", "lines": []object{{"eventDateId": "$smallDate", "pricingOptionId": "$smallOption", "spots": 1}}},
@@ -106,6 +106,8 @@ func bookingSteps() []step {
 		{operation: "getTransaction", path: []string{"$transaction"}},
 		{operation: "listAllRegistrations", query: object{"customerId": "$friend", "startsFrom": soon(0), "status": "confirmed", "attendance": "unknown"}},
 		{operation: "getRegistrationById", path: []string{"$mine"}},
+		{operation: "swapRegistrations", path: []string{"$mine"}, body: object{"registrationId": "$seat", "waivePolicy": false}},
+		{operation: "swapRegistrations", path: []string{"$seat"}, body: object{"registrationId": "$mine", "waivePolicy": true}},
 		{operation: "previewMove", path: []string{"$theirs"}, query: object{"spots": 1, "keepPrice": false}},
 		{operation: "moveRegistration", path: []string{"$theirs"}, body: object{"spots": 3, "payment": object{"method": "CASH", "reference": "till 1"}}},
 		{operation: "transferRegistration", path: []string{"$theirs"}, body: object{"customerId": "$customer", "buyerKeepsControl": true}},

@@ -3869,22 +3869,22 @@ type EventsPage struct {
 
 // HistoryEntry A change of a registration.
 type HistoryEntry struct {
-	// Action What happened. `moved` is a change of the date, the pricing option or the spots.
+	// Action The kind of the change. `moved` is a change of the date, the pricing option or the spots.
 	Action HistoryEntryAction `json:"action"`
 
 	// Actor The identifier of the administrator, API key, API client or service credential that made the change, `booking` for the platform itself, or null if it is not known.
 	Actor *string `json:"actor"`
 
-	// After What changes of a registration can change.
+	// After The members of a registration that changes can change.
 	After RegistrationFacts `json:"after"`
 
-	// Amount What was paid or refunded with the change, in major units of the registration's `currency`.
+	// Amount The amount that was paid or refunded with the change, in major units of the registration's `currency`.
 	Amount json.Number `json:"amount"`
 
 	// At A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	At Timestamp `json:"at"`
 
-	// Before What changes of a registration can change.
+	// Before The members of a registration that changes can change.
 	Before *RegistrationFacts `json:"before,omitempty"`
 
 	// PaymentMethod How it was paid or refunded, or null if nothing was.
@@ -3906,7 +3906,7 @@ type HistoryEntry struct {
 	Via *HistoryEntryVia `json:"via"`
 }
 
-// HistoryEntryAction What happened. `moved` is a change of the date, the pricing option or the spots.
+// HistoryEntryAction The kind of the change. `moved` is a change of the date, the pricing option or the spots.
 type HistoryEntryAction string
 
 // HistoryEntryPaymentMethod How it was paid or refunded, or null if nothing was.
@@ -4529,7 +4529,7 @@ type MovePaymentWriteMethod string
 
 // MovePreview The effect that a move would have now.
 type MovePreview struct {
-	// AmountDue What the customer pays with the move, in major units.
+	// AmountDue The amount that the customer pays with the move, in major units.
 	AmountDue json.Number `json:"amountDue"`
 
 	// CreditsAfter The credits of the registration after the move.
@@ -4553,14 +4553,14 @@ type MovePreview struct {
 	// PriceBefore The price now in major units. It is 0 if a pass paid.
 	PriceBefore json.Number `json:"priceBefore"`
 
-	// RefundDue What is due to the customer after the move, in major units, together with what was due before.
+	// RefundDue The amount due to the customer after the move, in major units, together with what was due before.
 	RefundDue json.Number `json:"refundDue"`
 
 	// Unchanged Whether the registration already is as requested.
 	Unchanged bool `json:"unchanged"`
 }
 
-// MoveWrite What to change. Members that you leave out stay.
+// MoveWrite A change of a registration. Members that you leave out stay.
 type MoveWrite struct {
 	// AfterStartReason Why the registration is moved to a date, or from a date, that has started. With it, you can choose a date that started in the last 31 days, and its booking window does not apply. A move from a date that has started also needs `waivePolicy`.
 	AfterStartReason *string `json:"afterStartReason,omitempty"`
@@ -5178,7 +5178,7 @@ type RegistrationPaymentMethod string
 // RegistrationStatus Whether the registration is cancelled.
 type RegistrationStatus string
 
-// RegistrationFacts What changes of a registration can change.
+// RegistrationFacts The members of a registration that changes can change.
 type RegistrationFacts struct {
 	// Attendance Whether the customer attended.
 	Attendance RegistrationFactsAttendance `json:"attendance"`

@@ -386,7 +386,7 @@ class MovePaymentWrite(TypedDict):
 
 
 class MoveWrite(TypedDict):
-    """What to change. Members that you leave out stay."""
+    """A change of a registration. Members that you leave out stay."""
 
     eventDateId: NotRequired[str]
     pricingOptionId: NotRequired[str]
@@ -430,7 +430,7 @@ class SwapWrite(TypedDict):
 
 
 class RegistrationFacts(TypedDict):
-    """What changes of a registration can change."""
+    """The members of a registration that changes can change."""
 
     eventDateId: str
     eventDate: Timestamp

@@ -4674,7 +4674,7 @@ export interface components {
             /** @description The payment's reference at your payment provider. */
             reference?: string;
         };
-        /** @description What to change. Members that you leave out stay. */
+        /** @description A change of a registration. Members that you leave out stay. */
         MoveWrite: {
             /** @description The id of the new event date (`date_…`), also of another event. */
             eventDateId?: string;
@@ -4710,9 +4710,9 @@ export interface components {
             priceAfter: number;
             /** @description The currency of the amounts (ISO 4217). If a pass paid, it is the company's currency. */
             currency: string;
-            /** @description What the customer pays with the move, in major units. */
+            /** @description The amount that the customer pays with the move, in major units. */
             amountDue: number;
-            /** @description What is due to the customer after the move, in major units, together with what was due before. */
+            /** @description The amount due to the customer after the move, in major units, together with what was due before. */
             refundDue: number;
             /** @description The credits of the registration now. It is 0 if no pass paid. */
             creditsBefore: number;
@@ -4745,7 +4745,7 @@ export interface components {
             /** @description Why a registration for a date that started in the last 31 days is swapped. It also needs `waivePolicy`. */
             afterStartReason?: string;
         };
-        /** @description What changes of a registration can change. */
+        /** @description The members of a registration that changes can change. */
         RegistrationFacts: {
             /** @description The event date's id. */
             eventDateId: string;
@@ -4778,7 +4778,7 @@ export interface components {
         /** @description A change of a registration. */
         HistoryEntry: {
             /**
-             * @description What happened. `moved` is a change of the date, the pricing option or the spots.
+             * @description The kind of the change. `moved` is a change of the date, the pricing option or the spots.
              * @enum {string}
              */
             action: "booked" | "moved" | "transferred" | "cancelled" | "refunded" | "attendance_recorded";
@@ -4797,7 +4797,7 @@ export interface components {
             after: components["schemas"]["RegistrationFacts"];
             /** @description The reason of a cancellation or of a change after the start. Empty if none was given. */
             reason: string;
-            /** @description What was paid or refunded with the change, in major units of the registration's `currency`. */
+            /** @description The amount that was paid or refunded with the change, in major units of the registration's `currency`. */
             amount: number;
             /**
              * @description How it was paid or refunded, or null if nothing was.
@@ -10979,7 +10979,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description What to change. */
+        /** @description The change. */
         requestBody: {
             content: {
                 /**
