@@ -42,7 +42,7 @@ import (
 // change is read under the lock of its redemption. If the redemption does not exist, or if a caller uses one
 // identifier for two redemptions, the key of the changes decides which transaction is repeated. Repeated
 // redemptions read the existing row without a lock: it never changes from a refusal to a success, and
-// its pass and credits, those of the first answer, never change. The item has the credits that the booking holds now.
+// its pass and credits, those of the first answer, never change. Its item has what a booking holds now.
 
 // storedRedemption is a redemption that has arrived or was cancelled before it arrived.
 type storedRedemption struct {

@@ -39,7 +39,7 @@ const (
 					and e.redemption_id = i.redemption_id and e.item_id = i.item_id) e on true
 		where i.company_id = $1`
 
-	// A redemption took as many credits as its items before their changes.
+	// The credits that the items of a redemption had before their changes add up to those of its first answer.
 	verifyChangesSQL = changedItemsSQL + ` select r.id, r.credits::bigint, least(sum(i.credits - coalesce(c.credits, 0)), 2147483647)::bigint
 		from redemptions r
 			join redemption_items i on i.company_id = r.company_id and i.redemption_id = r.id
