@@ -160,11 +160,12 @@ func (e *event) learn(t *rapid.T, a answer) {
 	e.id, _ = a.body["id"].(string)
 	dates, _ := a.body["dates"].([]any)
 	options, _ := a.body["pricingOptions"].([]any)
-	if len(dates) != len(e.dates) || len(options) != len(e.options) {
-		t.Fatalf("%d dates and %d options, not %d and %d: %s", len(dates), len(options), len(e.dates), len(e.options), a.what)
+	shown := e.shown(100)
+	if len(dates) != len(shown) || len(options) != len(e.options) {
+		t.Fatalf("%d dates and %d options, not %d and %d: %s", len(dates), len(options), len(shown), len(e.options), a.what)
 	}
 	for i, d := range dates {
-		e.dates[i].id, _ = d.(object)["id"].(string)
+		shown[i].id, _ = d.(object)["id"].(string)
 	}
 	for i, o := range options {
 		e.options[i].id, _ = o.(object)["id"].(string)
