@@ -81,7 +81,8 @@ func (m *bookingMove) pay(s *store.MovedTransaction, had *store.StoredCreditChan
 	default:
 		c.decision.busy = true
 	}
-	if fall, falls := s.Move.CreditsFall(m.company.ID, t); falls {
+	// A change that was taken needs no second one: the pass service already holds what it has decided.
+	if fall, falls := s.Move.CreditsFall(m.company.ID, t); falls && s.Taken.IsZero() {
 		fall.ID = m.newID()
 		s.Falls = &store.StoredCreditChange{
 			CreditChange: fall, State: model.CreditsSettling, Target: m.target(t.Version), Due: m.now().Add(settleAhead),

@@ -158,6 +158,18 @@ func TestMoveByPass(t *testing.T) { // invariant 45
 		}
 		p.wantFinished()
 	})
+	t.Run("a pass that became unlimited after the purchase returns the credits, once", func(t *testing.T) { // invariant 31
+		t.Parallel()
+		p := newPassMove(t)
+		p.passes.unlimited[p.pass] = true
+		resp := p.mustMove(p.booking, &bookingv1.MoveBookingRequest{Spaces: 3})
+		if resp.GetOutcome().GetCreditsBefore() != 2 || resp.GetOutcome().GetCreditsAfter() != 0 {
+			t.Errorf("got %v", resp)
+		}
+		p.wantCredits(0)
+		p.mustMove(p.booking, &bookingv1.MoveBookingRequest{EventDateId: p.there(), Spaces: 1})
+		p.wantCredits(0)
+	})
 	t.Run("a refunded booking moves without its pass", func(t *testing.T) {
 		t.Parallel()
 		p := newPassMove(t)
