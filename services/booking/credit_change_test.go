@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -169,6 +170,31 @@ func TestMoveByPass(t *testing.T) { // invariant 45
 		p.wantCredits(0)
 		p.mustMove(p.booking, &bookingv1.MoveBookingRequest{EventDateId: p.there(), Spaces: 1})
 		p.wantCredits(0)
+	})
+	t.Run("an imported booking moves without its pass, and keeps its credits", func(t *testing.T) {
+		t.Parallel()
+		p := newPassMove(t)
+		studioOf(p.world)
+		line := past("p1", "ann", "yoga", 2)
+		date := pastDate("later", proto.Int32(5))
+		line.Bookings[0].Date, date.ImportedDate.StartsAt = date, timestamppb.New(time.Now().Add(48*time.Hour))
+		line.Bookings[0].Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: 4, CustomerPassId: p.pass.String()}}
+		if result := p.mustSend(line)[0]; result.GetOutcome() != created {
+			t.Fatalf("got %v", result)
+		}
+		imported := one[id.Booking](p.world, `select b.id from bookings b join transactions t on t.id = b.transaction_id where t.source = 'import'`)
+		for _, req := range []*bookingv1.MoveBookingRequest{
+			{EventDateId: p.there(), PricingOptionId: p.event.GetPricingOptions()[1].GetId()}, {Spaces: 3}, {Spaces: 1},
+		} {
+			resp := p.mustMove(&bookingv1.Booking{Id: imported.String()}, req)
+			if b := resp.GetRegistration().GetBooking(); b.GetPass().GetCreditsUsed() != 4 || resp.GetOutcome().GetCreditsAfter() != 4 {
+				t.Errorf("got %v", resp)
+			}
+		}
+		if len(p.passes.changed) != 0 {
+			t.Errorf("%d changes in the pass service", len(p.passes.changed))
+		}
+		p.wantCredits(2)
 	})
 	t.Run("a refunded booking moves without its pass", func(t *testing.T) {
 		t.Parallel()

@@ -171,6 +171,8 @@ func TestMoveDecidesTheCredits(t *testing.T) { // invariants 45 and 46
 			func(w *moveWorld) Move { return Move{Date: w.there.ID, Option: w.family.ID, Spaces: 1} }, 6, nothing, false},
 		"a booking whose pass is not known keeps its credits": {6, func(w *moveWorld) { w.booking.Payment.CustomerPass = id.CustomerPass{} },
 			func(w *moveWorld) Move { return Move{Date: w.there.ID, Option: w.family.ID, Spaces: 1} }, 6, nothing, false},
+		"an imported booking keeps its credits": {6, func(w *moveWorld) { w.booking.Imported = true },
+			func(w *moveWorld) Move { return Move{Date: w.there.ID, Option: w.family.ID, Spaces: 1} }, 6, nothing, false},
 		"late: credits do not fall":             {6, (*moveWorld).late, func(*moveWorld) Move { return Move{Spaces: 1} }, 6, nothing, false},
 		"late: credits can rise":                {6, (*moveWorld).late, func(*moveWorld) Move { return Move{Spaces: 4} }, 8, takes, false},
 		"late, with a waiver: credits can fall": {6, (*moveWorld).late, func(*moveWorld) Move { return Move{Spaces: 1, Waived: true} }, 2, nothing, true},
