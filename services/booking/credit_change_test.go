@@ -55,6 +55,20 @@ func (p *passMove) wantFinished() {
 	p.inStep()
 }
 
+// changing reports whether the export of payments says that the credits of the only booking are changing.
+func (p *passMove) changing() bool {
+	p.t.Helper()
+	stream, err := p.verifier.ExportPassPayments(p.ctx, &bookingv1.ExportPassPaymentsRequest{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	res, err := stream.Recv()
+	if err != nil || len(res.GetPayments()) != 1 {
+		p.t.Fatalf("got %v, %v", res, err)
+	}
+	return res.GetPayments()[0].GetChanging()
+}
+
 // fails lets one call fail once: before its work, or after it.
 func (p *passMove) fails(call string, after bool) (failed func() bool) {
 	done := false
@@ -303,17 +317,23 @@ func TestMoveByPassSurvivesEveryFailure(t *testing.T) { // invariant 45
 		p.mustMove(p.booking, &bookingv1.MoveBookingRequest{Spaces: 1})
 		p.wantCredits(1)
 	})
-	t.Run("a move while credits are being returned waits for them", func(t *testing.T) {
+	t.Run("a move while credits are being returned waits for them, and the export says so", func(t *testing.T) {
 		t.Parallel()
 		p := newPassMove(t)
 		p.fails("change", false)
 		p.mustMove(p.booking, &bookingv1.MoveBookingRequest{Spaces: 1})
+		if !p.changing() {
+			t.Error("the export does not say that the credits are changing")
+		}
 		_, err := p.move(p.booking, onto(p.there()))
 		f := wantFault(t, err, fault.Conflict, "CHANGE_IN_PROGRESS")
 		if f.RetryAfter == 0 {
 			t.Error("it does not say when to retry")
 		}
 		p.settleDown()
+		if p.changing() {
+			t.Error("the export says that the credits are still changing")
+		}
 		p.mustMove(p.booking, onto(p.there()))
 		p.wantCredits(1)
 	})

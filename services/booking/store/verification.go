@@ -65,7 +65,8 @@ const (
 	verifyEventsSQL = `select coalesce((select events from event_totals where company_id = $1), 0),
 		(select count(*) from events where company_id = $1 and deleted_at is null and listed)`
 
-	passPaymentsSQL = `select t.id, b.id, b.customer_pass_id, case when b.is_refunded then 0 else b.credits_used end
+	passPaymentsSQL = `select t.id, b.id, b.customer_pass_id, case when b.is_refunded then 0 else b.credits_used end,
+			exists (select from credit_changes c where c.company_id = $1 and c.booking_id = b.id)
 		from transactions t join bookings b on b.company_id = t.company_id and b.transaction_id = t.id
 		where t.company_id = $1 and t.status = 'confirmed' and t.source = 'live' and b.method = 'PASS' and b.customer_pass_id is not null
 		order by t.id, b.id`
@@ -101,13 +102,14 @@ type PassPayment struct {
 	Booking     id.Booking
 	Pass        id.CustomerPass
 	Credits     int32
+	Changing    bool // a change of the credits is not finished
 }
 
 // PassPayments calls each for every confirmed booking that was paid by a known pass.
 func (s *Store) PassPayments(ctx context.Context, company id.Company, each func(PassPayment) error) error {
 	return s.stream(ctx, passPaymentsSQL, company, nil, func(rows pgx.Rows) error {
 		var p PassPayment
-		if err := rows.Scan(&p.Transaction, &p.Booking, &p.Pass, &p.Credits); err != nil {
+		if err := rows.Scan(&p.Transaction, &p.Booking, &p.Pass, &p.Credits, &p.Changing); err != nil {
 			return err
 		}
 		return each(p)
