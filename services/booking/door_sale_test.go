@@ -214,7 +214,14 @@ func TestMixedSale(t *testing.T) { // invariants 2, 11 and 15
 				t.Errorf("%s: got %v %v", field, err, f.Fields)
 			}
 		}
-		_, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{PurchaserId: mia.String(), Lines: mixed(mia, e).GetLines()})
+		all := mixed(mia, e)
+		all.PaymentMethod, all.PaymentReference, all.CustomerPassId = byPass, "", pass.String()
+		all.Lines = []*bookingv1.TransactionLine{paidBy(lineOf(e, 1), cash, ""), paidBy(lineOf(e, 1), bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, "")}
+		_, err := w.bookings.CreateTransaction(w.ctx, all)
+		if f := fault.From(err); f.Kind != fault.Invalid || f.Fields[0].Field != "customer_pass_id" || f.Fields[0].Rule != "method" {
+			t.Errorf("no line is paid by pass: got %v", err)
+		}
+		_, err = w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{PurchaserId: mia.String(), Lines: mixed(mia, e).GetLines()})
 		if f := fault.From(err); f.Kind != fault.Invalid || f.Fields[0].Field != "lines[0].payment" || f.Fields[0].Rule != "exclusive" {
 			t.Errorf("a hold: got %v", err)
 		}
