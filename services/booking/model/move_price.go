@@ -45,7 +45,7 @@ func (of *Offer) staysAt(b Movable, how Move, t *moveTarget) error {
 	switch {
 	case t.spaces <= b.Spaces:
 	case !onSale:
-		return missingInMove("pricing_option_id", "pricing option")
+		return fault.InvalidFields(fault.Field{Field: "spaces", Rule: "exists", Message: "cannot be raised, because the pricing option is no longer sold"})
 	case option.WholeCourse && !how.KeepPrice:
 		return wholeCourseOption("spaces")
 	}

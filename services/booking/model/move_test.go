@@ -250,7 +250,7 @@ func TestMoveIsRefused(t *testing.T) {
 		}, func(w *moveWorld) Move { return Move{Date: w.elsewhere.ID} }, "pricing_option_id required"},
 		"an option of another event":                 {nil, func(w *moveWorld) Move { return Move{Date: w.there.ID, Option: w.other.ID} }, "pricing_option_id exists"},
 		"an ended option":                            {nil, func(w *moveWorld) Move { return Move{Option: w.old.ID} }, "pricing_option_id exists"},
-		"more spaces of an ended option":             {func(w *moveWorld) { w.booking.Option = w.old.ID }, func(*moveWorld) Move { return Move{Spaces: 4} }, "pricing_option_id exists"},
+		"more spaces of an ended option":             {func(w *moveWorld) { w.booking.Option = w.old.ID }, func(*moveWorld) Move { return Move{Spaces: 4} }, "spaces exists"},
 		"an option for a whole course":               {nil, func(w *moveWorld) Move { return Move{Option: w.whole.ID} }, "pricing_option_id exclusive"},
 		"more spaces of one part of a whole course":  {func(w *moveWorld) { w.booking.Option = w.whole.ID }, func(*moveWorld) Move { return Move{Spaces: 4} }, "spaces exclusive"},
 		"a price in another currency":                {func(w *moveWorld) { w.booking.Payment.Currency = "EUR" }, func(w *moveWorld) Move { return Move{Option: w.family.ID} }, "CURRENCY_DIFFERS"},
