@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/money"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
@@ -13,8 +14,9 @@ func newTransaction(in *edgebv1.TransactionWrite) (*bookingv1.CreateTransactionR
 	in = edge.OrEmpty(in)
 	var b body
 	b.required("purchasedById", in.GetPurchasedById())
-	out := &bookingv1.CreateTransactionRequest{PurchaserId: in.GetPurchasedById(), Lines: b.lines(in.GetLines()), DiscountCode: in.GetDiscountCode()}
+	out := &bookingv1.CreateTransactionRequest{PurchaserId: in.GetPurchasedById(), Lines: b.lines(in.GetLines()), DiscountCode: in.GetDiscountCode(), AfterStartReason: in.GetAfterStartReason()}
 	out.PaymentMethod, out.CustomerPassId, out.PaymentReference = b.payment(in.GetPayment())
+	b.notEmpty("afterStartReason", in.AfterStartReason)
 	return out, b.Err()
 }
 
@@ -41,9 +43,23 @@ func (b *body) lines(in []*edgebv1.LineWrite) []*bookingv1.TransactionLine {
 		out[i] = &bookingv1.TransactionLine{
 			EventDateId: identifier(line.EventDateId), EventId: identifier(line.EventId), PricingOptionId: identifier(line.PricingOptionId),
 			BoughtForId: identifier(line.CustomerId), Spaces: b.spots(index("lines", i, "spots"), line.Spots),
+			Payment: b.linePayment(index("lines", i, "payment."), line.GetPayment()),
 		}
 	}
 	return out
+}
+
+// linePayment converts the payment of a line. at is its path in the body.
+func (b *body) linePayment(at string, in *edgebv1.LinePaymentWrite) *bookingv1.LinePayment {
+	if in == nil {
+		return nil
+	}
+	if in.Method == nil {
+		b.required(at+"method", "")
+	}
+	return &bookingv1.LinePayment{
+		Method: choice[bookingv1.PaymentMethod](b, at+"method", in.Method, money.BookingMethods()), Reference: in.GetReference(),
+	}
 }
 
 // transactionNames maps the fields of a transaction or a hold to the members of the body.

@@ -23,6 +23,7 @@ type facade struct {
 	single        *edge.Customers
 	events        bookingv1.EventServiceClient
 	bookings      bookingv1.BookingServiceClient
+	changes       bookingv1.BookingChangeServiceClient
 	waitlist      bookingv1.WaitlistServiceClient
 	passes        passv1.PassServiceClient
 	discounts     bookingv1.DiscountServiceClient

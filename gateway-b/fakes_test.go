@@ -65,6 +65,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 	policy := rpc.Policy{authv1.TokenService_IssueToken_FullMethodName: rpc.Public, authv1.TokenService_ExchangePublishableKey_FullMethodName: rpc.Public}
 	for _, desc := range []*grpc.ServiceDesc{
 		&customerv1.CustomerService_ServiceDesc, &bookingv1.EventService_ServiceDesc, &bookingv1.BookingService_ServiceDesc,
+		&bookingv1.BookingChangeService_ServiceDesc,
 		&bookingv1.WaitlistService_ServiceDesc, &passv1.PassService_ServiceDesc,
 		&subscriptionv1.PlanService_ServiceDesc, &subscriptionv1.SubscriptionService_ServiceDesc, &mediav1.MediaService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc, &webhookv1.WebhookService_ServiceDesc, &authv1.RequestLogService_ServiceDesc, &authv1.TestModeService_ServiceDesc,
@@ -81,6 +82,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		customerv1.RegisterCustomerServiceServer(s, fakeCustomers{fakes: g.services})
 		bookingv1.RegisterEventServiceServer(s, fakeEvents{fakes: g.services})
 		bookingv1.RegisterBookingServiceServer(s, fakeBookings{fakes: g.services})
+		bookingv1.RegisterBookingChangeServiceServer(s, fakeChanges{fakes: g.services})
 		bookingv1.RegisterWaitlistServiceServer(s, fakeWaitlist{fakes: g.services})
 		passv1.RegisterPassServiceServer(s, fakePasses{fakes: g.services})
 		subscriptionv1.RegisterPlanServiceServer(s, fakePlans{fakes: g.services})
@@ -100,7 +102,8 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 	options := edge.Options{Log: log, Metrics: prometheus.NewRegistry(), Verifier: g.issuer.Verifier, Limiter: limiter, RateLimit: 100}
 	handler, err := newHandler(t.Context(), options, services{
 		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
-		events: bookingv1.NewEventServiceClient(conn), bookings: bookingv1.NewBookingServiceClient(conn), waitlist: bookingv1.NewWaitlistServiceClient(conn),
+		events: bookingv1.NewEventServiceClient(conn), bookings: bookingv1.NewBookingServiceClient(conn),
+		changes: bookingv1.NewBookingChangeServiceClient(conn), waitlist: bookingv1.NewWaitlistServiceClient(conn),
 		passes: passv1.NewPassServiceClient(conn), discounts: bookingv1.NewDiscountServiceClient(conn), webhooks: webhookv1.NewWebhookServiceClient(conn),
 		plans: subscriptionv1.NewPlanServiceClient(conn), subscriptions: subscriptionv1.NewSubscriptionServiceClient(conn), media: mediav1.NewMediaServiceClient(conn),
 		requests: authv1.NewRequestLogServiceClient(conn), testMode: authv1.NewTestModeServiceClient(conn),

@@ -43,6 +43,7 @@ func Run(ctx context.Context, h *service.Host) error {
 			customers:     customerv1.NewCustomerServiceClient(s.Dial("customer", cfg.CustomerAddr)),
 			events:        bookingv1.NewEventServiceClient(booking),
 			bookings:      bookingv1.NewBookingServiceClient(booking),
+			changes:       bookingv1.NewBookingChangeServiceClient(booking),
 			waitlist:      bookingv1.NewWaitlistServiceClient(booking),
 			passes:        passv1.NewPassServiceClient(s.Dial("pass", cfg.PassAddr)),
 			discounts:     bookingv1.NewDiscountServiceClient(booking),
@@ -69,6 +70,7 @@ type services struct {
 	customers     customerv1.CustomerServiceClient
 	events        bookingv1.EventServiceClient
 	bookings      bookingv1.BookingServiceClient
+	changes       bookingv1.BookingChangeServiceClient
 	waitlist      bookingv1.WaitlistServiceClient
 	passes        passv1.PassServiceClient
 	discounts     bookingv1.DiscountServiceClient
@@ -98,7 +100,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	tokens := &tokens{edge: e, client: s.tokens}
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
-			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, waitlist: s.waitlist, passes: s.passes,
+			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, changes: s.changes, waitlist: s.waitlist, passes: s.passes,
 			discounts: s.discounts, plans: s.plans, subscriptions: s.subscriptions, media: s.media, webhooks: s.webhooks, requests: s.requests, testMode: s.testMode,
 			calendars: s.calendars, interfaceURL: s.interfaceURL,
 			staff: s.staff, rooms: s.rooms, appointmentTypes: s.appointmentTypes, appointments: s.appointments,

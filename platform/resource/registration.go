@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/money"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
+	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
 
 // The statuses of a registration.
@@ -31,6 +32,7 @@ func Registration(r *bookingv1.Registration, currency string) *edgebv1.Registrat
 		Attendance: AttendanceName(b.GetAttendance()), Refunded: b.GetIsRefunded(), PricingOptionId: b.GetPricingOptionId(),
 		PurchasedById: r.GetPurchaser().GetId(), Late: b.GetLate(), CreditsReturned: b.GetCreditsReturned(), RefundDue: amount(b.GetRefundDue()),
 		RefundedAmount: amount(b.GetRefundedAmount()), RefundedAt: nullableTime(b.GetRefundedAt()), CancellationReason: b.GetCancellationReason(),
+		Price: price(b), ManagedById: cmp.Or(b.GetManagedById(), r.GetPurchaser().GetId()),
 		UpdatedAt: utc(cmp.Or(b.GetUpdatedAt(), r.GetUpdatedAt(), r.GetCreatedAt())),
 	}
 	payment(out, paymentOf(b, currency))
@@ -43,6 +45,15 @@ func RegistrationAt(s *bookingv1.BookingSnapshot, currency string) *edgebv1.Regi
 		Booking: s.GetBooking(), TransactionId: s.GetTransactionId(), Purchaser: s.GetPurchaser(),
 		CreatedAt: s.GetBooking().GetCreatedAt(), Version: s.GetVersion(),
 	}, currency)
+}
+
+// price returns the price of a booking now. Bookings that an earlier release sent have no manager and no
+// price; their price is what was paid.
+func price(b *bookingv1.Booking) *edgev1.Amount {
+	if b.GetManagedById() == "" {
+		return amount(b.GetCard().GetGross())
+	}
+	return amount(b.GetPrice())
 }
 
 func status(b *bookingv1.Booking) string {

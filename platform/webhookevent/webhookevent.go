@@ -77,7 +77,7 @@ func (e Event) IsDefault() bool { return e.Resource == "" }
 
 // All returns the events in the order in which they are listed everywhere, which is that of their types.
 func All() []Event {
-	return slices.Concat(defaults(), bookings(), customers(), catalogue(), passes(), subscriptions(), media(), appointments())
+	return slices.Concat(defaults(), bookings(), customers(), catalogue(), passes(), subscriptions(), media(), appointments(), changes())
 }
 
 func defaults() []Event {
@@ -308,6 +308,23 @@ func appointments() []Event {
 			Name: "appointment.cancelled", Title: "An appointment is cancelled",
 			Summary: "An appointment is cancelled.",
 			Follows: []string{subjects.AppointmentCancelled}, Resource: Appointment, Previous: true,
+		},
+	}
+}
+
+func changes() []Event {
+	return []Event{
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_REGISTRATION_MOVED,
+			Name: "registration.moved", Title: "A registration is moved",
+			Summary: "The date, the pricing option or the spots of a registration change.",
+			Follows: []string{subjects.BookingMoved}, Resource: Registration, Previous: true,
+		},
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_REGISTRATION_TRANSFERRED,
+			Name: "registration.transferred", Title: "A registration is transferred",
+			Summary: "A registration is given to another customer, or its manager changes.",
+			Follows: []string{subjects.BookingTransferred}, Resource: Registration, Previous: true,
 		},
 	}
 }

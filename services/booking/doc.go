@@ -154,9 +154,9 @@
 //     A move that is refused changes nothing.
 //  43. A change of bookings locks their transactions by id, then the customers for key share, then by id all
 //     dates that it leaves or enters, and that of a transfer. It decides after that.
-//  44. The amount paid for a booking is that of its purchase and of the moves that raised its price. A rise
-//     is first taken from the amount due, and a fall becomes due. The amounts due and refunded never exceed
-//     the amount paid.
+//  44. The amount paid for a booking is that of its purchase and of the moves that raised its price. A
+//     rise is first taken from what is due, and a fall becomes due. The amount due and the refunds never
+//     exceed the amount paid.
 //  45. The credits of a booking are those that its redemption holds, also after moves. A move that needs more
 //     is stored before they are taken, and ends applied with the credits or not applied without them, even if
 //     something crashes in between. A move that needs fewer is committed first, and the rest is returned once.

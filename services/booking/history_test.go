@@ -187,6 +187,20 @@ func TestBookingHistory(t *testing.T) { // invariant 49
 			t.Errorf("%d transactions by the platform", n)
 		}
 	})
+	t.Run("counts all entries on each page, and begins after those that are skipped", func(t *testing.T) {
+		b := w.mustBook(w.ctx, mia, w.passEvent(nil, time.Hour, nil), 1).GetBookings()[0].GetId()
+		w.mustAttend(b, bookingv1.Attendance_ATTENDANCE_NO_SHOW)
+		w.mustAttend(b, bookingv1.Attendance_ATTENDANCE_UNKNOWN)
+		for offset, want := range []string{"booked attendance_recorded", "attendance_recorded attendance_recorded", "attendance_recorded", ""} {
+			page, err := w.changes.ListBookingHistory(w.ctx, &bookingv1.ListBookingHistoryRequest{BookingId: b, PageSize: 2, Offset: int64(offset)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := actions(page.GetEntries()); got != want || page.GetTotal() != 3 || (page.GetNextPageToken() != "") != (offset == 0) {
+				t.Errorf("after %d entries: %q of %d, next %q", offset, got, page.GetTotal(), page.GetNextPageToken())
+			}
+		}
+	})
 	t.Run("is not shown to another company, for a hold, or with the page token of another booking", func(t *testing.T) {
 		e := w.passEvent(nil, time.Hour, nil)
 		b := w.mustBook(w.ctx, mia, e, 1).GetBookings()[0].GetId()

@@ -26,11 +26,11 @@ func (s *Server) ListBookingHistory(ctx context.Context, req *bookingv1.ListBook
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.store.History(ctx, company.ID, which, p)
+	found, total, err := s.store.History(ctx, company.ID, which, p)
 	if err != nil {
 		return nil, err
 	}
-	resp := &bookingv1.ListBookingHistoryResponse{}
+	resp := &bookingv1.ListBookingHistoryResponse{Total: total}
 	found, resp.NextPageToken = page.Cut(p, found, func(e *model.HistoryEntry) page.Cursor { return page.Cursor{Key: int64(e.Sequence)} })
 	for i := range found {
 		resp.Entries = append(resp.Entries, convert.HistoryEntry(&found[i]))

@@ -207,6 +207,15 @@ func bookingTests() []callTest {
 		{"registration cancel booking_1 --waive-policy --reason Ill", bookingv1.BookingService_CancelBooking_FullMethodName, &bookingv1.CancelBookingRequest{BookingId: "booking_1", WaivePolicy: true, Reason: "Ill"}},
 		{"registration refund booking_1 --amount 500", bookingv1.BookingService_RefundBooking_FullMethodName, &bookingv1.RefundBookingRequest{BookingId: "booking_1", Amount: proto.Int64(500)}},
 		{"registration refund booking_1", bookingv1.BookingService_RefundBooking_FullMethodName, &bookingv1.RefundBookingRequest{BookingId: "booking_1"}},
+		{"registration preview-move booking_1 --event-date-id date_1 --spaces 2 --keep-price --waive-policy --after-start", bookingv1.BookingChangeService_PreviewMove_FullMethodName, &bookingv1.PreviewMoveRequest{
+			BookingId: "booking_1", EventDateId: "date_1", Spaces: 2, KeepPrice: true, WaivePolicy: true, AfterStart: true,
+		}},
+		{"registration move reg_1 --event-date-id date_1 --payment-method cash --expected-amount-due 0", bookingv1.BookingChangeService_MoveBooking_FullMethodName, &bookingv1.MoveBookingRequest{
+			BookingId: "booking_1", EventDateId: "date_1", PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CASH, ExpectedAmountDue: proto.Int64(0),
+		}},
+		{"registration transfer booking_1 cust_1 --buyer-keeps-control", bookingv1.BookingChangeService_TransferBooking_FullMethodName, &bookingv1.TransferBookingRequest{BookingId: "booking_1", CustomerId: "cust_1", BuyerKeepsControl: true}},
+		{"registration swap booking_1 reg_2", bookingv1.BookingChangeService_SwapBookings_FullMethodName, &bookingv1.SwapBookingsRequest{BookingId: "booking_1", OtherBookingId: "booking_2"}},
+		{"registration history booking_1", bookingv1.BookingChangeService_ListBookingHistory_FullMethodName, &bookingv1.ListBookingHistoryRequest{BookingId: "booking_1", PageSize: 50}},
 		{"registration attendance booking_1 no_show", bookingv1.BookingService_RecordAttendance_FullMethodName, &bookingv1.RecordAttendanceRequest{BookingId: "booking_1", Attendance: bookingv1.Attendance_ATTENDANCE_NO_SHOW}},
 		{"transaction list --purchaser-id cust_1", bookingv1.BookingService_ListCompanyTransactions_FullMethodName, &bookingv1.ListCompanyTransactionsRequest{PageSize: 50, PurchaserId: "cust_1"}},
 		{"transaction get txn_1", bookingv1.BookingService_GetTransaction_FullMethodName, &bookingv1.GetTransactionRequest{TransactionId: "txn_1"}},

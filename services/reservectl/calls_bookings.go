@@ -10,7 +10,7 @@ import (
 const exampleLine = `--line '{"event_date_id":"date_…","pricing_option_id":"po-…","spaces":2}'`
 
 func (a *app) registrationCommand() *cobra.Command {
-	return a.callGroup("registration", "Manage registrations: see, cancel and refund them, and record attendance", []call{
+	return a.callGroup("registration", "Manage registrations: see, move, transfer, cancel and refund them, and record attendance", append(changeCalls(), []call{
 		{
 			use: "list", short: "List registrations", method: bookingv1.BookingService_ListRegistrations_FullMethodName,
 			columns: []string{
@@ -40,7 +40,35 @@ func (a *app) registrationCommand() *cobra.Command {
 			method: bookingv1.BookingService_RecordAttendance_FullMethodName,
 			args:   []string{"booking_id", "attendance"}, print: []string{"registration", "changed"}, examples: []string{"booking_… no_show"},
 		},
-	})
+	}...))
+}
+
+// changeCalls are the commands that change a registration without ending it, and its history.
+func changeCalls() []call {
+	return []call{
+		{
+			use: "preview-move REGISTRATION", short: "Show what a move would cost now", method: bookingv1.BookingChangeService_PreviewMove_FullMethodName,
+			args: []string{"booking_id"}, print: []string{"outcome", "unchanged"}, examples: []string{"booking_… --event-date-id date_…", "booking_… --spaces 3"},
+		},
+		{
+			use: "move REGISTRATION", short: "Change the date, the pricing option or the spaces of a registration", method: bookingv1.BookingChangeService_MoveBooking_FullMethodName,
+			args: []string{"booking_id"}, print: []string{"registration", "changed", "outcome"},
+			examples: []string{"booking_… --event-date-id date_… --expected-amount-due 500 --payment-method cash", "booking_… --spaces 1 --waive-policy"},
+		},
+		{
+			use: "transfer REGISTRATION CUSTOMER", short: "Give a registration to another customer", method: bookingv1.BookingChangeService_TransferBooking_FullMethodName,
+			args: []string{"booking_id", "customer_id"}, print: []string{"registration", "changed"}, examples: []string{"booking_… cust_…", "booking_… cust_… --buyer-keeps-control"},
+		},
+		{
+			use: "swap REGISTRATION OTHER", short: "Exchange the dates of two registrations", method: bookingv1.BookingChangeService_SwapBookings_FullMethodName,
+			args: []string{"booking_id", "other_booking_id"}, print: []string{"registration", "other", "changed"}, examples: []string{"booking_… booking_…"},
+		},
+		{
+			use: "history REGISTRATION", short: "List the changes of a registration, oldest first", method: bookingv1.BookingChangeService_ListBookingHistory_FullMethodName,
+			args: []string{"booking_id"}, columns: []string{"at", "action", "actor", "starts_at=after.starts_at", "spaces=after.spaces", "customer=after.customer_id", "amount", "reason"},
+			none: "no changes", examples: []string{"booking_…", "booking_… --output json"},
+		},
+	}
 }
 
 // transactionCalls are the commands for purchases in addition to the import.

@@ -224,7 +224,7 @@ func isTime(d protoreflect.FieldDescriptor) bool {
 // internalIdentifier returns the identifier by which the services know a resource that Interface B
 // shows with another prefix.
 func internalIdentifier(field, text string) string {
-	for _, prefix := range []struct{ field, shown, internal string }{{"booking_id", "reg_", "booking_"}, {"booking_id", "appt_", "booking_"}, {"hold_id", "hold_", "txn_"}} {
+	for _, prefix := range []struct{ field, shown, internal string }{{"booking_id", "reg_", "booking_"}, {"booking_id", "appt_", "booking_"}, {"other_booking_id", "reg_", "booking_"}, {"hold_id", "hold_", "txn_"}} {
 		if value, ok := strings.CutPrefix(text, prefix.shown); ok && field == prefix.field {
 			return prefix.internal + value
 		}

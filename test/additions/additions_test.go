@@ -30,6 +30,7 @@ func TestAdditions(t *testing.T) {
 		{"booking rules", testBookingRules},
 		{"payments", testPayments},
 		{"registrations", testRegistrations},
+		{"changes of registrations", testRegistrationChanges},
 		{"transactions", testTransactions},
 		{"holds", testHolds},
 		{"waitlist", testWaitlist},

@@ -61,7 +61,7 @@ func testAppointments(t *testing.T, p *platform) {
 		}
 		days := c.get(t, fmt.Sprintf("/slots?appointmentTypeId=%s&from=%s&to=%s&explain=true", kind["id"], date(7), date(8)))
 		has(t, days, object{"days.0.date": date(7), "days.0.reason": "holiday", "days.1.reason": nil, "timezone": "Europe/London", "lengthMinutes": 60})
-		c.refuses(t, "VALIDATION_ERROR", get, fmt.Sprintf("/slots?appointmentTypeId=%s&from=%s&to=%s", kind["id"], date(7), date(40)), nil)
+		c.refuses(t, "INVALID_PARAMETER", get, fmt.Sprintf("/slots?appointmentTypeId=%s&from=%s&to=%s", kind["id"], date(7), date(40)), nil)
 		c.Send(t, 404, get, "/slots?appointmentTypeId=apt_01jb4x9m3vf6ksn8w2d7pq5r0t&from="+date(7)+"&to="+date(7), nil)
 	})
 	t.Run("a booked slot is taken, with its buffers", func(t *testing.T) {

@@ -22,7 +22,7 @@ func optInEvents() []string {
 		"hold.expired", "customer.created", "customer.updated", "customer.deleted", "event.created", "event.updated", "event.cancelled",
 		"event_date.changed", "event_date.cancelled", "customer_pass.updated", "subscription.created", "subscription.updated", "subscription.renewed",
 		"subscription.payment_due", "subscription.payment_recorded", "subscription.ended", "media.published", "media.updated", "media.deleted", "media.completed",
-		"appointment.booked", "appointment.moved", "appointment.cancelled",
+		"appointment.booked", "appointment.moved", "appointment.cancelled", "registration.moved", "registration.transferred",
 	}
 }
 

@@ -126,6 +126,13 @@ func testWebhookEvents(t *testing.T, p *platform) {
 		step(t, "registration.cancelled", id, func() { c.do(t, path(id)+"/cancel", object{"reason": "A cold."}) })
 		step(t, "registration.refunded", id, func() { c.do(t, path(id)+"/refund", object{"amount": 12.34}) })
 	})
+	t.Run("registration.moved and transferred", func(t *testing.T) {
+		event := c.event(t, recurs("FREQ=WEEKLY;COUNT=2"))
+		ada, ben := c.customer(t, "Ada", "Byron"), c.customer(t, "Ben", "King")
+		id := text(c.register(t, event, ada, object{"eventDateId": at(event, "dates.0.id")}), "id")
+		step(t, "registration.moved", id, func() { c.do(t, path(id)+"/move", object{"eventDateId": at(event, "dates.1.id"), "spots": 2}) })
+		step(t, "registration.transferred", id, func() { c.do(t, path(id)+"/transfer", object{"customerId": ben}) })
+	})
 	t.Run("waitlist.joined, offered and ended", func(t *testing.T) {
 		event := c.event(t, object{"capacity": 1})
 		registration := text(c.register(t, event, c.customer(t, "Ada", "Byron"), nil), "id")

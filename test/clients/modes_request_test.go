@@ -76,6 +76,8 @@ func (f *filler) isSkipped(fd protoreflect.FieldDescriptor) bool {
 		return f.holder == "dates" // it cannot be changed with the event
 	case "PricingOptionChange.id":
 		return f.holder == "option" // the price of an appointment type, which is added
+	case "TransactionLine.payment":
+		return true // a hold has no payment
 	case "BookAppointmentRequest.pricing_option_id", "HoldAppointmentRequest.pricing_option_id":
 		return true // the known price is that of an event
 	case "NewAppointmentPrice.length_minutes", "AppointmentPriceChange.length_minutes":
@@ -175,6 +177,9 @@ func (f *filler) text(fd protoreflect.FieldDescriptor) string {
 	if i := slices.IndexFunc(f.known, func(known string) bool { return strings.HasPrefix(known, prefix) }); i >= 0 && prefix != "" {
 		return strings.Replace(f.known[i], "hold_", "txn_", 1) // on gRPC, a hold is a transaction
 	}
+	if name == "change_id" { // chosen by the caller
+		return strings.TrimPrefix(id.New[id.Booking]().String(), "booking_")
+	}
 	if name == "id" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "ids") || name == "target" || name == "actor" {
 		f.usesIdentifier = true
 		return f.identifier
@@ -190,7 +195,7 @@ func kindsOfFields() map[string]string {
 		"pass_type_id": "pass_", "pricing_option_id": "po-", "purchaser_id": "cust_", "redemption_id": "txn_", "transaction_id": "txn_",
 		"plan_id": "plan_", "subscription_id": "sub_", "item_id": "media_", "collection_id": "col_", "collection_ids": "col_", "media_collection_ids": "col_",
 		"staff_id": "staff_", "staff_ids": "staff_", "room_id": "room_", "room_ids": "room_", "any_of": "room_", "appointment_type_id": "apt_", "moving_id": "appt_",
-		"upload_id": "upl_", "RedemptionItem.item_id": "booking_", "EventIds.ids": "evt_", "EventDateChange.id": "date_", "PricingOptionChange.id": "po-",
+		"upload_id": "upl_", "RedemptionItem.item_id": "booking_", "CancelRedemptionChangeRequest.item_id": "booking_", "EventIds.ids": "evt_", "EventDateChange.id": "date_", "PricingOptionChange.id": "po-",
 	}
 }
 

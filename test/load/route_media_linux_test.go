@@ -87,6 +87,7 @@ func tableOfMedia() []route {
 func preparations() []route {
 	b := routesOf(gatewayB)
 	return []route{
+		{gateway: gatewayB, method: http.MethodPost, path: "/events/{second}/registrations", body: `{"customerId":"{customer}","spots":1}`, makes: "partner"},
 		b.post("/subscriptions", subscribing+`,"payment":{"method":"CASH"}}`).making("paid"),
 		b.post("/subscriptions/{paid!}/cancel", `{"when":"now","prorate":true}`).making("refundable"),
 		b.post("/subscriptions", `{"customerId":"{reader}","planId":"{plan}"}`).making("readerSubscription"),

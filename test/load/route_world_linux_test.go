@@ -84,6 +84,8 @@ func (w *routeWorld) catalogue(b *testing.B) {
 	event, date := w.newEvent(b, lots)
 	w.add("event", event)
 	w.add("date", date)
+	second, _ := w.newEvent(b, lots)
+	w.add("second", second)
 	for range 30 {
 		event, _ := w.newEvent(b, 12)
 		w.add("timetable", event)

@@ -21,6 +21,7 @@ func (h *hold) view() object {
 	total, lines := int64(0), []object{}
 	out := object{
 		"id": h.id(), "status": h.status, "purchasedById": h.payer.id, "currency": h.regs[0].currency, "discountCode": nil, "transactionId": nil,
+		"appointmentId": nil,
 	}
 	for _, r := range h.regs {
 		total += r.paid

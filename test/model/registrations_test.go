@@ -34,7 +34,8 @@ func (r *registration) view() object {
 		"customerId": r.who.id, "spots": r.spots, "status": r.status, "totalPaid": decimal(r.paid), "currency": r.currency,
 		"paymentMethod": r.method, "passUsed": nil, "transactionId": r.transaction, "attendance": r.attendance, "discountCode": nullable(r.code),
 		"refunded": r.refunded, "pricingOptionId": r.option.id, "purchasedById": r.payer.id, "late": r.late, "creditsReturned": 0,
-		"refundDue": decimal(r.due), "refundedAmount": decimal(r.repaid), "cancellationReason": r.reason,
+		"refundDue": decimal(r.due), "refundedAmount": decimal(r.repaid), "cancellationReason": r.reason, "price": decimal(r.paid),
+		"managedById": r.payer.id,
 	}
 	if r.byPass() {
 		out["passUsed"] = r.pass.id

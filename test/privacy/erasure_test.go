@@ -119,8 +119,8 @@ func (w *world) testBefore(t *testing.T, p *person) {
 		}
 	}
 	want := map[string]int{
-		"auth audit_entry": 2, "booking customer_copy": 1, "booking transaction": 4, "booking waitlist_entry": 1, "customer customer": 1, "customer note": 1,
-		"pass customer_pass": 1, "webhook webhook_message": 12,
+		"auth audit_entry": 2, "booking booking_history": 1, "booking customer_copy": 1, "booking transaction": 4, "booking waitlist_entry": 1, "customer customer": 1,
+		"customer note": 1, "pass customer_pass": 1, "webhook webhook_message": 12,
 	}
 	if fmt.Sprint(kinds) != fmt.Sprint(want) {
 		t.Errorf("exported %v, want %v", kinds, want)

@@ -20,22 +20,22 @@ import (
 
 // Defines values for AccountEntryKind.
 const (
-	Applied      AccountEntryKind = "applied"
-	RefundDue    AccountEntryKind = "refund_due"
-	Refunded     AccountEntryKind = "refunded"
-	UnusedPeriod AccountEntryKind = "unused_period"
+	AccountEntryKindApplied      AccountEntryKind = "applied"
+	AccountEntryKindRefundDue    AccountEntryKind = "refund_due"
+	AccountEntryKindRefunded     AccountEntryKind = "refunded"
+	AccountEntryKindUnusedPeriod AccountEntryKind = "unused_period"
 )
 
 // Valid indicates whether the value is a known member of the AccountEntryKind enum.
 func (e AccountEntryKind) Valid() bool {
 	switch e {
-	case Applied:
+	case AccountEntryKindApplied:
 		return true
-	case RefundDue:
+	case AccountEntryKindRefundDue:
 		return true
-	case Refunded:
+	case AccountEntryKindRefunded:
 		return true
-	case UnusedPeriod:
+	case AccountEntryKindUnusedPeriod:
 		return true
 	default:
 		return false
@@ -462,6 +462,102 @@ func (e EventType) Valid() bool {
 	}
 }
 
+// Defines values for HistoryEntryAction.
+const (
+	HistoryEntryActionAttendanceRecorded HistoryEntryAction = "attendance_recorded"
+	HistoryEntryActionBooked             HistoryEntryAction = "booked"
+	HistoryEntryActionCancelled          HistoryEntryAction = "cancelled"
+	HistoryEntryActionMoved              HistoryEntryAction = "moved"
+	HistoryEntryActionRefunded           HistoryEntryAction = "refunded"
+	HistoryEntryActionTransferred        HistoryEntryAction = "transferred"
+)
+
+// Valid indicates whether the value is a known member of the HistoryEntryAction enum.
+func (e HistoryEntryAction) Valid() bool {
+	switch e {
+	case HistoryEntryActionAttendanceRecorded:
+		return true
+	case HistoryEntryActionBooked:
+		return true
+	case HistoryEntryActionCancelled:
+		return true
+	case HistoryEntryActionMoved:
+		return true
+	case HistoryEntryActionRefunded:
+		return true
+	case HistoryEntryActionTransferred:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryEntryPaymentMethod.
+const (
+	HistoryEntryPaymentMethodBANKTRANSFER HistoryEntryPaymentMethod = "BANK_TRANSFER"
+	HistoryEntryPaymentMethodCARD         HistoryEntryPaymentMethod = "CARD"
+	HistoryEntryPaymentMethodCASH         HistoryEntryPaymentMethod = "CASH"
+	HistoryEntryPaymentMethodFREE         HistoryEntryPaymentMethod = "FREE"
+	HistoryEntryPaymentMethodLessThanNil  HistoryEntryPaymentMethod = "<nil>"
+	HistoryEntryPaymentMethodONLINE       HistoryEntryPaymentMethod = "ONLINE"
+	HistoryEntryPaymentMethodOTHER        HistoryEntryPaymentMethod = "OTHER"
+	HistoryEntryPaymentMethodPASS         HistoryEntryPaymentMethod = "PASS"
+)
+
+// Valid indicates whether the value is a known member of the HistoryEntryPaymentMethod enum.
+func (e HistoryEntryPaymentMethod) Valid() bool {
+	switch e {
+	case HistoryEntryPaymentMethodBANKTRANSFER:
+		return true
+	case HistoryEntryPaymentMethodCARD:
+		return true
+	case HistoryEntryPaymentMethodCASH:
+		return true
+	case HistoryEntryPaymentMethodFREE:
+		return true
+	case HistoryEntryPaymentMethodLessThanNil:
+		return true
+	case HistoryEntryPaymentMethodONLINE:
+		return true
+	case HistoryEntryPaymentMethodOTHER:
+		return true
+	case HistoryEntryPaymentMethodPASS:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for HistoryEntryVia.
+const (
+	HistoryEntryViaDashboard   HistoryEntryVia = "dashboard"
+	HistoryEntryViaInterfaceA  HistoryEntryVia = "interface_a"
+	HistoryEntryViaInterfaceB  HistoryEntryVia = "interface_b"
+	HistoryEntryViaLessThanNil HistoryEntryVia = "<nil>"
+	HistoryEntryViaPlatform    HistoryEntryVia = "platform"
+	HistoryEntryViaService     HistoryEntryVia = "service"
+)
+
+// Valid indicates whether the value is a known member of the HistoryEntryVia enum.
+func (e HistoryEntryVia) Valid() bool {
+	switch e {
+	case HistoryEntryViaDashboard:
+		return true
+	case HistoryEntryViaInterfaceA:
+		return true
+	case HistoryEntryViaInterfaceB:
+		return true
+	case HistoryEntryViaLessThanNil:
+		return true
+	case HistoryEntryViaPlatform:
+		return true
+	case HistoryEntryViaService:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HoldStatus.
 const (
 	HoldStatusActive    HoldStatus = "active"
@@ -540,6 +636,39 @@ const (
 func (e LeftWaitlistStatus) Valid() bool {
 	switch e {
 	case LeftWaitlistStatusLeft:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for LinePaymentWriteMethod.
+const (
+	LinePaymentWriteMethodBANKTRANSFER LinePaymentWriteMethod = "BANK_TRANSFER"
+	LinePaymentWriteMethodCARD         LinePaymentWriteMethod = "CARD"
+	LinePaymentWriteMethodCASH         LinePaymentWriteMethod = "CASH"
+	LinePaymentWriteMethodFREE         LinePaymentWriteMethod = "FREE"
+	LinePaymentWriteMethodONLINE       LinePaymentWriteMethod = "ONLINE"
+	LinePaymentWriteMethodOTHER        LinePaymentWriteMethod = "OTHER"
+	LinePaymentWriteMethodPASS         LinePaymentWriteMethod = "PASS"
+)
+
+// Valid indicates whether the value is a known member of the LinePaymentWriteMethod enum.
+func (e LinePaymentWriteMethod) Valid() bool {
+	switch e {
+	case LinePaymentWriteMethodBANKTRANSFER:
+		return true
+	case LinePaymentWriteMethodCARD:
+		return true
+	case LinePaymentWriteMethodCASH:
+		return true
+	case LinePaymentWriteMethodFREE:
+		return true
+	case LinePaymentWriteMethodONLINE:
+		return true
+	case LinePaymentWriteMethodOTHER:
+		return true
+	case LinePaymentWriteMethodPASS:
 		return true
 	default:
 		return false
@@ -642,6 +771,33 @@ func (e MediaReasonType) Valid() bool {
 	case MediaReasonTypeRegistration:
 		return true
 	case MediaReasonTypeSubscription:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MovePaymentWriteMethod.
+const (
+	MovePaymentWriteMethodBANKTRANSFER MovePaymentWriteMethod = "BANK_TRANSFER"
+	MovePaymentWriteMethodCARD         MovePaymentWriteMethod = "CARD"
+	MovePaymentWriteMethodCASH         MovePaymentWriteMethod = "CASH"
+	MovePaymentWriteMethodONLINE       MovePaymentWriteMethod = "ONLINE"
+	MovePaymentWriteMethodOTHER        MovePaymentWriteMethod = "OTHER"
+)
+
+// Valid indicates whether the value is a known member of the MovePaymentWriteMethod enum.
+func (e MovePaymentWriteMethod) Valid() bool {
+	switch e {
+	case MovePaymentWriteMethodBANKTRANSFER:
+		return true
+	case MovePaymentWriteMethodCARD:
+		return true
+	case MovePaymentWriteMethodCASH:
+		return true
+	case MovePaymentWriteMethodONLINE:
+		return true
+	case MovePaymentWriteMethodOTHER:
 		return true
 	default:
 		return false
@@ -960,6 +1116,27 @@ func (e RegistrationStatus) Valid() bool {
 	case RegistrationStatusCancelled:
 		return true
 	case RegistrationStatusConfirmed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RegistrationFactsAttendance.
+const (
+	RegistrationFactsAttendanceAttended RegistrationFactsAttendance = "attended"
+	RegistrationFactsAttendanceNoShow   RegistrationFactsAttendance = "no_show"
+	RegistrationFactsAttendanceUnknown  RegistrationFactsAttendance = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the RegistrationFactsAttendance enum.
+func (e RegistrationFactsAttendance) Valid() bool {
+	switch e {
+	case RegistrationFactsAttendanceAttended:
+		return true
+	case RegistrationFactsAttendanceNoShow:
+		return true
+	case RegistrationFactsAttendanceUnknown:
 		return true
 	default:
 		return false
@@ -3690,6 +3867,72 @@ type EventsPage struct {
 	Total int `json:"total"`
 }
 
+// HistoryEntry A change of a registration.
+type HistoryEntry struct {
+	// Action The kind of the change. `moved` is a change of the date, the pricing option or the spots.
+	Action HistoryEntryAction `json:"action"`
+
+	// Actor The identifier of the administrator, API key, API client or service credential that made the change, `booking` for the platform itself, or null if it is not known.
+	Actor *string `json:"actor"`
+
+	// After The members of a registration that changes can change.
+	After RegistrationFacts `json:"after"`
+
+	// Amount The amount that was paid or refunded with the change, in major units of the registration's `currency`.
+	Amount json.Number `json:"amount"`
+
+	// At A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	At Timestamp `json:"at"`
+
+	// Before The members of a registration that changes can change.
+	Before *RegistrationFacts `json:"before,omitempty"`
+
+	// PaymentMethod How it was paid or refunded, or null if nothing was.
+	PaymentMethod *HistoryEntryPaymentMethod `json:"paymentMethod"`
+
+	// PaymentReference The payment provider's reference. Empty if there is none.
+	PaymentReference string `json:"paymentReference"`
+
+	// PolicyWaived Whether the cancellation policy was waived.
+	PolicyWaived bool `json:"policyWaived"`
+
+	// Reason The reason of a cancellation or of a change after the start. Empty if none was given.
+	Reason string `json:"reason"`
+
+	// SwappedWith The id of the other registration of a swap (`reg_…`), or null.
+	SwappedWith *string `json:"swappedWith"`
+
+	// Via How the actor reached the platform, or null if it is not known. `service` is a service credential over gRPC.
+	Via *HistoryEntryVia `json:"via"`
+}
+
+// HistoryEntryAction The kind of the change. `moved` is a change of the date, the pricing option or the spots.
+type HistoryEntryAction string
+
+// HistoryEntryPaymentMethod How it was paid or refunded, or null if nothing was.
+type HistoryEntryPaymentMethod string
+
+// HistoryEntryVia How the actor reached the platform, or null if it is not known. `service` is a service credential over gRPC.
+type HistoryEntryVia string
+
+// HistoryPage A page of the history of a registration.
+type HistoryPage struct {
+	// History The entries of this page.
+	History []HistoryEntry `json:"history"`
+
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Total The number of entries on all pages.
+	Total int `json:"total"`
+}
+
 // Hold Spots that are reserved for a limited time.
 type Hold struct {
 	// AppointmentID The id of the appointment (`appt_…`) whose slot is held, or null if the spots are of other event dates.
@@ -3915,6 +4158,18 @@ type LeftWaitlistDeleted bool
 // LeftWaitlistStatus The new status.
 type LeftWaitlistStatus string
 
+// LinePaymentWrite How one line is paid.
+type LinePaymentWrite struct {
+	// Method The payment method. All lines with `PASS` are paid by one pass: `customerPassId` or `subscriptionId` of the transaction's `payment`.
+	Method LinePaymentWriteMethod `json:"method"`
+
+	// Reference The payment's reference at your payment provider. Not with `PASS`.
+	Reference *string `json:"reference,omitempty"`
+}
+
+// LinePaymentWriteMethod The payment method. All lines with `PASS` are paid by one pass: `customerPassId` or `subscriptionId` of the transaction's `payment`.
+type LinePaymentWriteMethod string
+
 // LineWrite A line of a transaction or of a hold.
 type LineWrite struct {
 	// CustomerID The id of the customer who attends (`cust_…`). Defaults to the customer who pays.
@@ -3925,6 +4180,9 @@ type LineWrite struct {
 
 	// EventID The id of the event (`evt_…`), instead of `eventDateId`, if the event has a single date or if the pricing option is for the whole course.
 	EventID *string `json:"eventId,omitempty"`
+
+	// Payment How one line is paid.
+	Payment *LinePaymentWrite `json:"payment,omitempty"`
 
 	// PricingOptionID The id of the pricing option (`po-…`). Required if the event has several.
 	PricingOptionID *string `json:"pricingOptionId,omitempty"`
@@ -4259,6 +4517,78 @@ type MediaReason struct {
 
 // MediaReasonType The kind of entitlement.
 type MediaReasonType string
+
+// MovePaymentWrite How the customer paid what is due with the move. Defaults to the method of the registration.
+type MovePaymentWrite struct {
+	// Method The payment method. You have collected the money yourself.
+	Method *MovePaymentWriteMethod `json:"method,omitempty"`
+
+	// Reference The payment's reference at your payment provider.
+	Reference *string `json:"reference,omitempty"`
+}
+
+// MovePaymentWriteMethod The payment method. You have collected the money yourself.
+type MovePaymentWriteMethod string
+
+// MovePreview The effect that a move would have now.
+type MovePreview struct {
+	// AmountDue The amount that the customer pays with the move, in major units.
+	AmountDue json.Number `json:"amountDue"`
+
+	// CreditsAfter The credits of the registration after the move.
+	CreditsAfter int `json:"creditsAfter"`
+
+	// CreditsBefore The credits of the registration now. It is 0 if no pass paid.
+	CreditsBefore int `json:"creditsBefore"`
+
+	// Currency The currency of the amounts (ISO 4217). If a pass paid, it is the company's currency.
+	Currency string `json:"currency"`
+
+	// FreeUntil The end of free cancellation of the present date (UTC), or null if nothing would change.
+	FreeUntil *string `json:"freeUntil"`
+
+	// Late Whether free cancellation has ended and `waivePolicy` is not set. A late move to another date is refused, and a late change of the spots lowers neither the price nor the credits.
+	Late bool `json:"late"`
+
+	// PriceAfter The price after the move in major units.
+	PriceAfter json.Number `json:"priceAfter"`
+
+	// PriceBefore The price now in major units. It is 0 if a pass paid.
+	PriceBefore json.Number `json:"priceBefore"`
+
+	// RefundDue The amount due to the customer after the move, in major units, together with what was due before.
+	RefundDue json.Number `json:"refundDue"`
+
+	// Unchanged Whether the registration already is as requested.
+	Unchanged bool `json:"unchanged"`
+}
+
+// MoveWrite A change of a registration. Members that you leave out stay.
+type MoveWrite struct {
+	// AfterStartReason Why the registration is moved to a date, or from a date, that has started. With it, you can choose a date that started in the last 31 days, and its booking window does not apply. A move from a date that has started also needs `waivePolicy`.
+	AfterStartReason *string `json:"afterStartReason,omitempty"`
+
+	// EventDateID The id of the new event date (`date_…`), also of another event.
+	EventDateID *string `json:"eventDateId,omitempty"`
+
+	// ExpectedAmountDue `amountDue` of the preview in major units, as you showed or collected it. If another amount is due, the request fails with `PRICE_CHANGED`.
+	ExpectedAmountDue *json.Number `json:"expectedAmountDue,omitempty"`
+
+	// KeepPrice Whether price and credits stay, regardless of the new option and the spots.
+	KeepPrice *bool `json:"keepPrice,omitempty"`
+
+	// Payment How the customer paid what is due with the move. Defaults to the method of the registration.
+	Payment *MovePaymentWrite `json:"payment,omitempty"`
+
+	// PricingOptionID The id of the new pricing option (`po-…`). Required if the date is of another event that has several. An option for a whole course is refused.
+	PricingOptionID *string `json:"pricingOptionId,omitempty"`
+
+	// Spots The new number of spots.
+	Spots *int `json:"spots,omitempty"`
+
+	// WaivePolicy Treats a late change as if it were in time.
+	WaivePolicy *bool `json:"waivePolicy,omitempty"`
+}
 
 // NextDate The first date to come, which is also the first entry of `dates`. Absent if there is none.
 type NextDate struct {
@@ -4796,11 +5126,17 @@ type Registration struct {
 	// Late Whether the cancellation was late under the event's cancellation policy.
 	Late bool `json:"late"`
 
+	// ManagedByID The id of the customer who manages the registration: the customer who paid, or after a transfer the recipient, unless the buyer kept control.
+	ManagedByID string `json:"managedById"`
+
 	// PassUsed The id of the customer pass that paid (`cp_…`), or null.
 	PassUsed *string `json:"passUsed"`
 
 	// PaymentMethod The payment method.
 	PaymentMethod RegistrationPaymentMethod `json:"paymentMethod"`
+
+	// Price The price now in major units. It is less than `totalPaid` after a move that lowered it, and 0 if a pass paid.
+	Price json.Number `json:"price"`
 
 	// PricingOptionID The id of the pricing option.
 	PricingOptionID string `json:"pricingOptionId"`
@@ -4808,7 +5144,7 @@ type Registration struct {
 	// PurchasedByID The id of the customer who paid.
 	PurchasedByID string `json:"purchasedById"`
 
-	// RefundDue The amount in major units that is still to be refunded after a cancellation.
+	// RefundDue The amount in major units that is still to be refunded, after a cancellation or after a move that lowered the price.
 	RefundDue json.Number `json:"refundDue"`
 
 	// Refunded Whether the payment was refunded. True from the first partial refund on.
@@ -4826,7 +5162,7 @@ type Registration struct {
 	// Status Whether the registration is cancelled.
 	Status RegistrationStatus `json:"status"`
 
-	// TotalPaid The amount paid in major units, including tax. It is 0 if a pass paid.
+	// TotalPaid The amount paid in major units, including tax and what was paid with moves. It is 0 if a pass paid.
 	TotalPaid json.Number `json:"totalPaid"`
 
 	// TransactionID The id of the transaction that the registration belongs to.
@@ -4844,6 +5180,48 @@ type RegistrationPaymentMethod string
 
 // RegistrationStatus Whether the registration is cancelled.
 type RegistrationStatus string
+
+// RegistrationFacts The members of a registration that changes can change.
+type RegistrationFacts struct {
+	// Attendance Whether the customer attended.
+	Attendance RegistrationFactsAttendance `json:"attendance"`
+
+	// Credits The credits that the pass paid. It is 0 if no pass paid.
+	Credits int `json:"credits"`
+
+	// CustomerID The id of the customer who attends.
+	CustomerID string `json:"customerId"`
+
+	// EventDate A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	EventDate Timestamp `json:"eventDate"`
+
+	// EventDateID The event date's id.
+	EventDateID string `json:"eventDateId"`
+
+	// EventID The event's id.
+	EventID string `json:"eventId"`
+
+	// EventTitle The event's title at the change.
+	EventTitle string `json:"eventTitle"`
+
+	// ManagedByID The id of the customer who manages the registration.
+	ManagedByID string `json:"managedById"`
+
+	// Price The price in major units, in the registration's `currency`. It is 0 if a pass paid.
+	Price json.Number `json:"price"`
+
+	// PricingOptionID The id of the pricing option.
+	PricingOptionID string `json:"pricingOptionId"`
+
+	// Spots The number of spots.
+	Spots int `json:"spots"`
+
+	// Timezone The IANA name of the date's time zone.
+	Timezone string `json:"timezone"`
+}
+
+// RegistrationFactsAttendance Whether the customer attended.
+type RegistrationFactsAttendance string
 
 // RegistrationWrite A registration to create.
 type RegistrationWrite struct {
@@ -5557,6 +5935,18 @@ type SubscriptionsPage struct {
 	Total int `json:"total"`
 }
 
+// SwapWrite The registration to swap with.
+type SwapWrite struct {
+	// AfterStartReason Why a registration for a date that started in the last 31 days is swapped. It also needs `waivePolicy`.
+	AfterStartReason *string `json:"afterStartReason,omitempty"`
+
+	// RegistrationID The id of the other registration (`reg_…`).
+	RegistrationID string `json:"registrationId"`
+
+	// WaivePolicy Treats a late change as if it were in time.
+	WaivePolicy *bool `json:"waivePolicy,omitempty"`
+}
+
 // TestClock The clock of a company in test mode.
 type TestClock struct {
 	// Now A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
@@ -5679,7 +6069,7 @@ type Transaction struct {
 	// ID The transaction's id.
 	ID string `json:"id"`
 
-	// PaymentMethod The payment method.
+	// PaymentMethod The payment method. If lines were paid in different ways, it is that of the first registration.
 	PaymentMethod TransactionPaymentMethod `json:"paymentMethod"`
 
 	// PurchasedByID The id of the customer who paid.
@@ -5695,11 +6085,14 @@ type Transaction struct {
 	UpdatedAt Timestamp `json:"updatedAt"`
 }
 
-// TransactionPaymentMethod The payment method.
+// TransactionPaymentMethod The payment method. If lines were paid in different ways, it is that of the first registration.
 type TransactionPaymentMethod string
 
 // TransactionWrite A transaction to create.
 type TransactionWrite struct {
+	// AfterStartReason Why dates that have started are booked. With it, you can book dates that started in the last 31 days, and their booking windows do not apply. The reason is in the history of each registration.
+	AfterStartReason *string `json:"afterStartReason,omitempty"`
+
 	// DiscountCode A discount code, in upper or lower case. With the methods `PASS` and `FREE`, the request fails with `DISCOUNT_INVALID`.
 	DiscountCode *string `json:"discountCode,omitempty"`
 
@@ -5729,6 +6122,18 @@ type TransactionsPage struct {
 
 	// Transactions The transactions of this page.
 	Transactions []Transaction `json:"transactions"`
+}
+
+// TransferWrite How to transfer a registration.
+type TransferWrite struct {
+	// AfterStartReason Why a registration for a date that started in the last 31 days is given away.
+	AfterStartReason *string `json:"afterStartReason,omitempty"`
+
+	// BuyerKeepsControl Whether the buyer manages the registration instead of the recipient.
+	BuyerKeepsControl *bool `json:"buyerKeepsControl,omitempty"`
+
+	// CustomerID The id of the recipient (`cust_…`).
+	CustomerID string `json:"customerId"`
 }
 
 // Upload The upload of a file, in parts.
@@ -7747,8 +8152,84 @@ type PreviewCancellationParams struct {
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
+// ListRegistrationHistoryParams defines parameters for ListRegistrationHistory.
+type ListRegistrationHistoryParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// MoveRegistrationParams defines parameters for MoveRegistration.
+type MoveRegistrationParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PreviewMoveParams defines parameters for PreviewMove.
+type PreviewMoveParams struct {
+	// EventDateID The new event date (`date_…`). If you leave it out, the date stays.
+	EventDateID *string `form:"eventDateId,omitempty" json:"eventDateId,omitempty"`
+
+	// PricingOptionID The new pricing option (`po-…`), as in a move.
+	PricingOptionID *string `form:"pricingOptionId,omitempty" json:"pricingOptionId,omitempty"`
+
+	// Spots The new number of spots. If you leave it out, the number stays.
+	Spots *int `form:"spots,omitempty" json:"spots,omitempty"`
+
+	// KeepPrice Whether price and credits stay.
+	KeepPrice *bool `form:"keepPrice,omitempty" json:"keepPrice,omitempty"`
+
+	// WaivePolicy Whether a late change counts as if it were in time.
+	WaivePolicy *bool `form:"waivePolicy,omitempty" json:"waivePolicy,omitempty"`
+
+	// AfterStart Whether the move will have an `afterStartReason`.
+	AfterStart *bool `form:"afterStart,omitempty" json:"afterStart,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
 // RefundRegistrationParams defines parameters for RefundRegistration.
 type RefundRegistrationParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// SwapRegistrationsParams defines parameters for SwapRegistrations.
+type SwapRegistrationsParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// TransferRegistrationParams defines parameters for TransferRegistration.
+type TransferRegistrationParams struct {
 	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
 	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
 	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
@@ -8736,8 +9217,17 @@ type RecordAttendanceJSONRequestBody = AttendanceWrite
 // CancelRegistrationByIDJSONRequestBody defines body for CancelRegistrationByID for application/json ContentType.
 type CancelRegistrationByIDJSONRequestBody = CancellationWrite
 
+// MoveRegistrationJSONRequestBody defines body for MoveRegistration for application/json ContentType.
+type MoveRegistrationJSONRequestBody = MoveWrite
+
 // RefundRegistrationJSONRequestBody defines body for RefundRegistration for application/json ContentType.
 type RefundRegistrationJSONRequestBody = RefundWrite
+
+// SwapRegistrationsJSONRequestBody defines body for SwapRegistrations for application/json ContentType.
+type SwapRegistrationsJSONRequestBody = SwapWrite
+
+// TransferRegistrationJSONRequestBody defines body for TransferRegistration for application/json ContentType.
+type TransferRegistrationJSONRequestBody = TransferWrite
 
 // CreateRoomJSONRequestBody defines body for CreateRoom for application/json ContentType.
 type CreateRoomJSONRequestBody = RoomWrite
@@ -10810,6 +11300,83 @@ type ClientInterface interface {
 	// Corresponds with GET /registrations/{id}/cancellation-preview (the `PreviewCancellation` operationId).
 	PreviewCancellation(ctx context.Context, id RegistrationIDOnly, params *PreviewCancellationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListRegistrationHistory List the history of a registration
+	//
+	// Requires the permission `registrations:read`.
+	//
+	// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
+	// before this operation made are not in it.
+	//
+	// Corresponds with GET /registrations/{id}/history (the `ListRegistrationHistory` operationId).
+	ListRegistrationHistory(ctx context.Context, id RegistrationIDOnly, params *ListRegistrationHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MoveRegistrationWithBody Move a registration
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Changes the date, the pricing option or the number of spots of a registration, or several of them at once, and
+	// returns the registration. It keeps its id, its transaction and `createdAt`. The spots that become free go to the
+	// waitlist of their date. A recorded no-show is cleared.
+	//
+	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
+	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
+	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
+	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+	//
+	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+	//
+	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
+	// credits fall, unless `waivePolicy` is true.
+	//
+	// If the registration already is as requested, the request fails with `ALREADY_MOVED`, unless it has the
+	// `Idempotency-Key` of the first request. Appointments are moved with `POST /appointments/{id}/move`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /registrations/{id}/move (the `MoveRegistration` operationId).
+	MoveRegistrationWithBody(ctx context.Context, id RegistrationIDOnly, params *MoveRegistrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// MoveRegistration Move a registration
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Changes the date, the pricing option or the number of spots of a registration, or several of them at once, and
+	// returns the registration. It keeps its id, its transaction and `createdAt`. The spots that become free go to the
+	// waitlist of their date. A recorded no-show is cleared.
+	//
+	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
+	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
+	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
+	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+	//
+	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+	//
+	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
+	// credits fall, unless `waivePolicy` is true.
+	//
+	// If the registration already is as requested, the request fails with `ALREADY_MOVED`, unless it has the
+	// `Idempotency-Key` of the first request. Appointments are moved with `POST /appointments/{id}/move`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /registrations/{id}/move (the `MoveRegistration` operationId).
+	MoveRegistration(ctx context.Context, id RegistrationIDOnly, params *MoveRegistrationParams, body MoveRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewMove Preview a move
+	//
+	// Requires the permission `registrations:read`.
+	//
+	// Returns what a move would cost now, without changing anything. The request fails as the move would, except with
+	// `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
+	// enough credits.
+	//
+	// Corresponds with GET /registrations/{id}/move-preview (the `PreviewMove` operationId).
+	PreviewMove(ctx context.Context, id RegistrationIDOnly, params *PreviewMoveParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RefundRegistrationWithBody Record a refund
 	//
 	// Requires the permission `registrations:write`.
@@ -10843,6 +11410,72 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /registrations/{id}/refund (the `RefundRegistration` operationId).
 	RefundRegistration(ctx context.Context, id RegistrationIDOnly, params *RefundRegistrationParams, body RefundRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SwapRegistrationsWithBody Swap two registrations
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Exchanges the dates and the pricing options of two registrations, also if both dates are full, and returns the
+	// registration of the path. Read the other one with `GET /registrations/{id}`. Each keeps its customer, its spots, its
+	// price and its credits. `If-Match` is the version of the registration of the path.
+	//
+	// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
+	// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
+	// `Idempotency-Key` of the first request: a second swap undoes the first.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /registrations/{id}/swap (the `SwapRegistrations` operationId).
+	SwapRegistrationsWithBody(ctx context.Context, id RegistrationIDOnly, params *SwapRegistrationsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SwapRegistrations Swap two registrations
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Exchanges the dates and the pricing options of two registrations, also if both dates are full, and returns the
+	// registration of the path. Read the other one with `GET /registrations/{id}`. Each keeps its customer, its spots, its
+	// price and its credits. `If-Match` is the version of the registration of the path.
+	//
+	// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
+	// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
+	// `Idempotency-Key` of the first request: a second swap undoes the first.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /registrations/{id}/swap (the `SwapRegistrations` operationId).
+	SwapRegistrations(ctx context.Context, id RegistrationIDOnly, params *SwapRegistrationsParams, body SwapRegistrationsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TransferRegistrationWithBody Transfer a registration
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+	// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
+	// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
+	//
+	// If the customer already has the registration in this way, the request fails with `ALREADY_TRANSFERRED`, unless it
+	// has the `Idempotency-Key` of the first request.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
+	TransferRegistrationWithBody(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TransferRegistration Transfer a registration
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+	// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
+	// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
+	//
+	// If the customer already has the registration in this way, the request fails with `ALREADY_TRANSFERRED`, unless it
+	// has the `Idempotency-Key` of the first request.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
+	TransferRegistration(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, body TransferRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRequests List requests
 	//
@@ -11607,8 +12240,8 @@ type ClientInterface interface {
 	//
 	// Requires the permission `transactions:write`.
 	//
-	// Books one or several lines with one payment, all or nothing, and returns the transaction with a registration
-	// for each booking.
+	// Books one or several lines, all or nothing, and returns the transaction with a registration for each booking.
+	// `payment` pays for all lines that have no `payment` of their own.
 	//
 	// A line with a pricing option for a whole course creates a registration for each date of the course that has
 	// not started. A transaction has at most 200 registrations.
@@ -11622,8 +12255,8 @@ type ClientInterface interface {
 	//
 	// Requires the permission `transactions:write`.
 	//
-	// Books one or several lines with one payment, all or nothing, and returns the transaction with a registration
-	// for each booking.
+	// Books one or several lines, all or nothing, and returns the transaction with a registration for each booking.
+	// `payment` pays for all lines that have no `payment` of their own.
 	//
 	// A line with a pricing option for a whole course creates a registration for each date of the course that has
 	// not started. A transaction has at most 200 registrations.
@@ -15163,6 +15796,123 @@ func (c *Client) PreviewCancellation(ctx context.Context, id RegistrationIDOnly,
 	return c.Client.Do(req)
 }
 
+// ListRegistrationHistory List the history of a registration
+//
+// Requires the permission `registrations:read`.
+//
+// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
+// before this operation made are not in it.
+//
+// Corresponds with GET /registrations/{id}/history (the `ListRegistrationHistory` operationId).
+func (c *Client) ListRegistrationHistory(ctx context.Context, id RegistrationIDOnly, params *ListRegistrationHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRegistrationHistoryRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MoveRegistrationWithBody Move a registration
+//
+// Requires the permission `registrations:write`.
+//
+// Changes the date, the pricing option or the number of spots of a registration, or several of them at once, and
+// returns the registration. It keeps its id, its transaction and `createdAt`. The spots that become free go to the
+// waitlist of their date. A recorded no-show is cleared.
+//
+// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
+// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
+// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
+// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+//
+// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+//
+// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
+// credits fall, unless `waivePolicy` is true.
+//
+// If the registration already is as requested, the request fails with `ALREADY_MOVED`, unless it has the
+// `Idempotency-Key` of the first request. Appointments are moved with `POST /appointments/{id}/move`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /registrations/{id}/move (the `MoveRegistration` operationId).
+func (c *Client) MoveRegistrationWithBody(ctx context.Context, id RegistrationIDOnly, params *MoveRegistrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMoveRegistrationRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// MoveRegistration Move a registration
+//
+// Requires the permission `registrations:write`.
+//
+// Changes the date, the pricing option or the number of spots of a registration, or several of them at once, and
+// returns the registration. It keeps its id, its transaction and `createdAt`. The spots that become free go to the
+// waitlist of their date. A recorded no-show is cleared.
+//
+// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
+// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
+// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
+// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+//
+// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+//
+// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
+// credits fall, unless `waivePolicy` is true.
+//
+// If the registration already is as requested, the request fails with `ALREADY_MOVED`, unless it has the
+// `Idempotency-Key` of the first request. Appointments are moved with `POST /appointments/{id}/move`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /registrations/{id}/move (the `MoveRegistration` operationId).
+func (c *Client) MoveRegistration(ctx context.Context, id RegistrationIDOnly, params *MoveRegistrationParams, body MoveRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewMoveRegistrationRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewMove Preview a move
+//
+// Requires the permission `registrations:read`.
+//
+// Returns what a move would cost now, without changing anything. The request fails as the move would, except with
+// `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
+// enough credits.
+//
+// Corresponds with GET /registrations/{id}/move-preview (the `PreviewMove` operationId).
+func (c *Client) PreviewMove(ctx context.Context, id RegistrationIDOnly, params *PreviewMoveParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewMoveRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // RefundRegistrationWithBody Record a refund
 //
 // Requires the permission `registrations:write`.
@@ -15207,6 +15957,112 @@ func (c *Client) RefundRegistrationWithBody(ctx context.Context, id Registration
 // Corresponds with POST /registrations/{id}/refund (the `RefundRegistration` operationId).
 func (c *Client) RefundRegistration(ctx context.Context, id RegistrationIDOnly, params *RefundRegistrationParams, body RefundRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRefundRegistrationRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SwapRegistrationsWithBody Swap two registrations
+//
+// Requires the permission `registrations:write`.
+//
+// Exchanges the dates and the pricing options of two registrations, also if both dates are full, and returns the
+// registration of the path. Read the other one with `GET /registrations/{id}`. Each keeps its customer, its spots, its
+// price and its credits. `If-Match` is the version of the registration of the path.
+//
+// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
+// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
+// `Idempotency-Key` of the first request: a second swap undoes the first.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /registrations/{id}/swap (the `SwapRegistrations` operationId).
+func (c *Client) SwapRegistrationsWithBody(ctx context.Context, id RegistrationIDOnly, params *SwapRegistrationsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSwapRegistrationsRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SwapRegistrations Swap two registrations
+//
+// Requires the permission `registrations:write`.
+//
+// Exchanges the dates and the pricing options of two registrations, also if both dates are full, and returns the
+// registration of the path. Read the other one with `GET /registrations/{id}`. Each keeps its customer, its spots, its
+// price and its credits. `If-Match` is the version of the registration of the path.
+//
+// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
+// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
+// `Idempotency-Key` of the first request: a second swap undoes the first.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /registrations/{id}/swap (the `SwapRegistrations` operationId).
+func (c *Client) SwapRegistrations(ctx context.Context, id RegistrationIDOnly, params *SwapRegistrationsParams, body SwapRegistrationsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSwapRegistrationsRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TransferRegistrationWithBody Transfer a registration
+//
+// Requires the permission `registrations:write`.
+//
+// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
+// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
+//
+// If the customer already has the registration in this way, the request fails with `ALREADY_TRANSFERRED`, unless it
+// has the `Idempotency-Key` of the first request.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
+func (c *Client) TransferRegistrationWithBody(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTransferRegistrationRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TransferRegistration Transfer a registration
+//
+// Requires the permission `registrations:write`.
+//
+// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
+// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
+//
+// If the customer already has the registration in this way, the request fails with `ALREADY_TRANSFERRED`, unless it
+// has the `Idempotency-Key` of the first request.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
+func (c *Client) TransferRegistration(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, body TransferRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTransferRegistrationRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -16590,8 +17446,8 @@ func (c *Client) ListTransactions(ctx context.Context, params *ListTransactionsP
 //
 // Requires the permission `transactions:write`.
 //
-// Books one or several lines with one payment, all or nothing, and returns the transaction with a registration
-// for each booking.
+// Books one or several lines, all or nothing, and returns the transaction with a registration for each booking.
+// `payment` pays for all lines that have no `payment` of their own.
 //
 // A line with a pricing option for a whole course creates a registration for each date of the course that has
 // not started. A transaction has at most 200 registrations.
@@ -16615,8 +17471,8 @@ func (c *Client) CreateTransactionWithBody(ctx context.Context, params *CreateTr
 //
 // Requires the permission `transactions:write`.
 //
-// Books one or several lines with one payment, all or nothing, and returns the transaction with a registration
-// for each booking.
+// Books one or several lines, all or nothing, and returns the transaction with a registration for each booking.
+// `payment` pays for all lines that have no `payment` of their own.
 //
 // A line with a pricing option for a whole course creates a registration for each date of the course that has
 // not started. A transaction has at most 200 registrations.
@@ -24637,6 +25493,315 @@ func NewPreviewCancellationRequest(server string, id RegistrationIDOnly, params 
 	return req, nil
 }
 
+// NewListRegistrationHistoryRequest constructs an http.Request for the ListRegistrationHistory method
+func NewListRegistrationHistoryRequest(server string, id RegistrationIDOnly, params *ListRegistrationHistoryParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/registrations/%s/history", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewMoveRegistrationRequest calls the generic MoveRegistration builder with application/json body
+func NewMoveRegistrationRequest(server string, id RegistrationIDOnly, params *MoveRegistrationParams, body MoveRegistrationJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewMoveRegistrationRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewMoveRegistrationRequestWithBody constructs an http.Request for the MoveRegistration method, with any body, and a specified content type
+func NewMoveRegistrationRequestWithBody(server string, id RegistrationIDOnly, params *MoveRegistrationParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/registrations/%s/move", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPreviewMoveRequest constructs an http.Request for the PreviewMove method
+func NewPreviewMoveRequest(server string, id RegistrationIDOnly, params *PreviewMoveParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/registrations/%s/move-preview", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.EventDateID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "eventDateId", *params.EventDateID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PricingOptionID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pricingOptionId", *params.PricingOptionID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Spots != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "spots", *params.Spots, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.KeepPrice != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "keepPrice", *params.KeepPrice, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.WaivePolicy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "waivePolicy", *params.WaivePolicy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.AfterStart != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "afterStart", *params.AfterStart, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewRefundRegistrationRequest calls the generic RefundRegistration builder with application/json body
 func NewRefundRegistrationRequest(server string, id RegistrationIDOnly, params *RefundRegistrationParams, body RefundRegistrationJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -24665,6 +25830,152 @@ func NewRefundRegistrationRequestWithBody(server string, id RegistrationIDOnly, 
 	}
 
 	operationPath := fmt.Sprintf("/registrations/%s/refund", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewSwapRegistrationsRequest calls the generic SwapRegistrations builder with application/json body
+func NewSwapRegistrationsRequest(server string, id RegistrationIDOnly, params *SwapRegistrationsParams, body SwapRegistrationsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSwapRegistrationsRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewSwapRegistrationsRequestWithBody constructs an http.Request for the SwapRegistrations method, with any body, and a specified content type
+func NewSwapRegistrationsRequestWithBody(server string, id RegistrationIDOnly, params *SwapRegistrationsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/registrations/%s/swap", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewTransferRegistrationRequest calls the generic TransferRegistration builder with application/json body
+func NewTransferRegistrationRequest(server string, id RegistrationIDOnly, params *TransferRegistrationParams, body TransferRegistrationJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTransferRegistrationRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewTransferRegistrationRequestWithBody constructs an http.Request for the TransferRegistration method, with any body, and a specified content type
+func NewTransferRegistrationRequestWithBody(server string, id RegistrationIDOnly, params *TransferRegistrationParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/registrations/%s/transfer", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -31377,6 +32688,87 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /registrations/{id}/cancellation-preview (the `PreviewCancellation` operationId).
 	PreviewCancellationWithResponse(ctx context.Context, id RegistrationIDOnly, params *PreviewCancellationParams, reqEditors ...RequestEditorFn) (*PreviewCancellationResponse, error)
 
+	// ListRegistrationHistoryWithResponse List the history of a registration
+	//
+	// Requires the permission `registrations:read`.
+	//
+	// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
+	// before this operation made are not in it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /registrations/{id}/history (the `ListRegistrationHistory` operationId).
+	ListRegistrationHistoryWithResponse(ctx context.Context, id RegistrationIDOnly, params *ListRegistrationHistoryParams, reqEditors ...RequestEditorFn) (*ListRegistrationHistoryResponse, error)
+
+	// MoveRegistrationWithBodyWithResponse Move a registration
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Changes the date, the pricing option or the number of spots of a registration, or several of them at once, and
+	// returns the registration. It keeps its id, its transaction and `createdAt`. The spots that become free go to the
+	// waitlist of their date. A recorded no-show is cleared.
+	//
+	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
+	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
+	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
+	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+	//
+	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+	//
+	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
+	// credits fall, unless `waivePolicy` is true.
+	//
+	// If the registration already is as requested, the request fails with `ALREADY_MOVED`, unless it has the
+	// `Idempotency-Key` of the first request. Appointments are moved with `POST /appointments/{id}/move`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /registrations/{id}/move (the `MoveRegistration` operationId).
+	MoveRegistrationWithBodyWithResponse(ctx context.Context, id RegistrationIDOnly, params *MoveRegistrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MoveRegistrationResponse, error)
+
+	// MoveRegistrationWithResponse Move a registration
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Changes the date, the pricing option or the number of spots of a registration, or several of them at once, and
+	// returns the registration. It keeps its id, its transaction and `createdAt`. The spots that become free go to the
+	// waitlist of their date. A recorded no-show is cleared.
+	//
+	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
+	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
+	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
+	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+	//
+	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+	//
+	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
+	// credits fall, unless `waivePolicy` is true.
+	//
+	// If the registration already is as requested, the request fails with `ALREADY_MOVED`, unless it has the
+	// `Idempotency-Key` of the first request. Appointments are moved with `POST /appointments/{id}/move`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /registrations/{id}/move (the `MoveRegistration` operationId).
+	MoveRegistrationWithResponse(ctx context.Context, id RegistrationIDOnly, params *MoveRegistrationParams, body MoveRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveRegistrationResponse, error)
+
+	// PreviewMoveWithResponse Preview a move
+	//
+	// Requires the permission `registrations:read`.
+	//
+	// Returns what a move would cost now, without changing anything. The request fails as the move would, except with
+	// `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
+	// enough credits.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /registrations/{id}/move-preview (the `PreviewMove` operationId).
+	PreviewMoveWithResponse(ctx context.Context, id RegistrationIDOnly, params *PreviewMoveParams, reqEditors ...RequestEditorFn) (*PreviewMoveResponse, error)
+
 	// RefundRegistrationWithBodyWithResponse Record a refund
 	//
 	// Requires the permission `registrations:write`.
@@ -31410,6 +32802,72 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /registrations/{id}/refund (the `RefundRegistration` operationId).
 	RefundRegistrationWithResponse(ctx context.Context, id RegistrationIDOnly, params *RefundRegistrationParams, body RefundRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*RefundRegistrationResponse, error)
+
+	// SwapRegistrationsWithBodyWithResponse Swap two registrations
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Exchanges the dates and the pricing options of two registrations, also if both dates are full, and returns the
+	// registration of the path. Read the other one with `GET /registrations/{id}`. Each keeps its customer, its spots, its
+	// price and its credits. `If-Match` is the version of the registration of the path.
+	//
+	// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
+	// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
+	// `Idempotency-Key` of the first request: a second swap undoes the first.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /registrations/{id}/swap (the `SwapRegistrations` operationId).
+	SwapRegistrationsWithBodyWithResponse(ctx context.Context, id RegistrationIDOnly, params *SwapRegistrationsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SwapRegistrationsResponse, error)
+
+	// SwapRegistrationsWithResponse Swap two registrations
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Exchanges the dates and the pricing options of two registrations, also if both dates are full, and returns the
+	// registration of the path. Read the other one with `GET /registrations/{id}`. Each keeps its customer, its spots, its
+	// price and its credits. `If-Match` is the version of the registration of the path.
+	//
+	// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
+	// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
+	// `Idempotency-Key` of the first request: a second swap undoes the first.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /registrations/{id}/swap (the `SwapRegistrations` operationId).
+	SwapRegistrationsWithResponse(ctx context.Context, id RegistrationIDOnly, params *SwapRegistrationsParams, body SwapRegistrationsJSONRequestBody, reqEditors ...RequestEditorFn) (*SwapRegistrationsResponse, error)
+
+	// TransferRegistrationWithBodyWithResponse Transfer a registration
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+	// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
+	// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
+	//
+	// If the customer already has the registration in this way, the request fails with `ALREADY_TRANSFERRED`, unless it
+	// has the `Idempotency-Key` of the first request.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
+	TransferRegistrationWithBodyWithResponse(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TransferRegistrationResponse, error)
+
+	// TransferRegistrationWithResponse Transfer a registration
+	//
+	// Requires the permission `registrations:write`.
+	//
+	// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+	// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
+	// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
+	//
+	// If the customer already has the registration in this way, the request fails with `ALREADY_TRANSFERRED`, unless it
+	// has the `Idempotency-Key` of the first request.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
+	TransferRegistrationWithResponse(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, body TransferRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*TransferRegistrationResponse, error)
 
 	// ListRequestsWithResponse List requests
 	//
@@ -32220,8 +33678,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Requires the permission `transactions:write`.
 	//
-	// Books one or several lines with one payment, all or nothing, and returns the transaction with a registration
-	// for each booking.
+	// Books one or several lines, all or nothing, and returns the transaction with a registration for each booking.
+	// `payment` pays for all lines that have no `payment` of their own.
 	//
 	// A line with a pricing option for a whole course creates a registration for each date of the course that has
 	// not started. A transaction has at most 200 registrations.
@@ -32235,8 +33693,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Requires the permission `transactions:write`.
 	//
-	// Books one or several lines with one payment, all or nothing, and returns the transaction with a registration
-	// for each booking.
+	// Books one or several lines, all or nothing, and returns the transaction with a registration for each booking.
+	// `payment` pays for all lines that have no `payment` of their own.
 	//
 	// A line with a pricing option for a whole course creates a registration for each date of the course that has
 	// not started. A transaction has at most 200 registrations.
@@ -36579,6 +38037,129 @@ func (r PreviewCancellationResponse) ContentType() string {
 	return ""
 }
 
+type ListRegistrationHistoryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *HistoryPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRegistrationHistoryResponse) GetJSON200() *HistoryPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRegistrationHistoryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRegistrationHistoryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRegistrationHistoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRegistrationHistoryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type MoveRegistrationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Registration
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r MoveRegistrationResponse) GetJSON200() *Registration {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r MoveRegistrationResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r MoveRegistrationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r MoveRegistrationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r MoveRegistrationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PreviewMoveResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MovePreview
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreviewMoveResponse) GetJSON200() *MovePreview {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PreviewMoveResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewMoveResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewMoveResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreviewMoveResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RefundRegistrationResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -36614,6 +38195,88 @@ func (r RefundRegistrationResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RefundRegistrationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type SwapRegistrationsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Registration
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SwapRegistrationsResponse) GetJSON200() *Registration {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r SwapRegistrationsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SwapRegistrationsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SwapRegistrationsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SwapRegistrationsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type TransferRegistrationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Registration
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TransferRegistrationResponse) GetJSON200() *Registration {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r TransferRegistrationResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TransferRegistrationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TransferRegistrationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TransferRegistrationResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -41917,6 +43580,111 @@ func (c *ClientWithResponses) PreviewCancellationWithResponse(ctx context.Contex
 	return ParsePreviewCancellationResponse(rsp)
 }
 
+// ListRegistrationHistoryWithResponse List the history of a registration
+//
+// Requires the permission `registrations:read`.
+//
+// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
+// before this operation made are not in it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /registrations/{id}/history (the `ListRegistrationHistory` operationId).
+func (c *ClientWithResponses) ListRegistrationHistoryWithResponse(ctx context.Context, id RegistrationIDOnly, params *ListRegistrationHistoryParams, reqEditors ...RequestEditorFn) (*ListRegistrationHistoryResponse, error) {
+	rsp, err := c.ListRegistrationHistory(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRegistrationHistoryResponse(rsp)
+}
+
+// MoveRegistrationWithBodyWithResponse Move a registration
+//
+// Requires the permission `registrations:write`.
+//
+// Changes the date, the pricing option or the number of spots of a registration, or several of them at once, and
+// returns the registration. It keeps its id, its transaction and `createdAt`. The spots that become free go to the
+// waitlist of their date. A recorded no-show is cleared.
+//
+// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
+// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
+// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
+// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+//
+// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+//
+// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
+// credits fall, unless `waivePolicy` is true.
+//
+// If the registration already is as requested, the request fails with `ALREADY_MOVED`, unless it has the
+// `Idempotency-Key` of the first request. Appointments are moved with `POST /appointments/{id}/move`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /registrations/{id}/move (the `MoveRegistration` operationId).
+func (c *ClientWithResponses) MoveRegistrationWithBodyWithResponse(ctx context.Context, id RegistrationIDOnly, params *MoveRegistrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*MoveRegistrationResponse, error) {
+	rsp, err := c.MoveRegistrationWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMoveRegistrationResponse(rsp)
+}
+
+// MoveRegistrationWithResponse Move a registration
+//
+// Requires the permission `registrations:write`.
+//
+// Changes the date, the pricing option or the number of spots of a registration, or several of them at once, and
+// returns the registration. It keeps its id, its transaction and `createdAt`. The spots that become free go to the
+// waitlist of their date. A recorded no-show is cleared.
+//
+// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
+// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
+// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
+// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+//
+// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+//
+// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
+// credits fall, unless `waivePolicy` is true.
+//
+// If the registration already is as requested, the request fails with `ALREADY_MOVED`, unless it has the
+// `Idempotency-Key` of the first request. Appointments are moved with `POST /appointments/{id}/move`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /registrations/{id}/move (the `MoveRegistration` operationId).
+func (c *ClientWithResponses) MoveRegistrationWithResponse(ctx context.Context, id RegistrationIDOnly, params *MoveRegistrationParams, body MoveRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*MoveRegistrationResponse, error) {
+	rsp, err := c.MoveRegistration(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMoveRegistrationResponse(rsp)
+}
+
+// PreviewMoveWithResponse Preview a move
+//
+// Requires the permission `registrations:read`.
+//
+// Returns what a move would cost now, without changing anything. The request fails as the move would, except with
+// `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
+// enough credits.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /registrations/{id}/move-preview (the `PreviewMove` operationId).
+func (c *ClientWithResponses) PreviewMoveWithResponse(ctx context.Context, id RegistrationIDOnly, params *PreviewMoveParams, reqEditors ...RequestEditorFn) (*PreviewMoveResponse, error) {
+	rsp, err := c.PreviewMove(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewMoveResponse(rsp)
+}
+
 // RefundRegistrationWithBodyWithResponse Record a refund
 //
 // Requires the permission `registrations:write`.
@@ -41961,6 +43729,96 @@ func (c *ClientWithResponses) RefundRegistrationWithResponse(ctx context.Context
 		return nil, err
 	}
 	return ParseRefundRegistrationResponse(rsp)
+}
+
+// SwapRegistrationsWithBodyWithResponse Swap two registrations
+//
+// Requires the permission `registrations:write`.
+//
+// Exchanges the dates and the pricing options of two registrations, also if both dates are full, and returns the
+// registration of the path. Read the other one with `GET /registrations/{id}`. Each keeps its customer, its spots, its
+// price and its credits. `If-Match` is the version of the registration of the path.
+//
+// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
+// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
+// `Idempotency-Key` of the first request: a second swap undoes the first.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /registrations/{id}/swap (the `SwapRegistrations` operationId).
+func (c *ClientWithResponses) SwapRegistrationsWithBodyWithResponse(ctx context.Context, id RegistrationIDOnly, params *SwapRegistrationsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SwapRegistrationsResponse, error) {
+	rsp, err := c.SwapRegistrationsWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSwapRegistrationsResponse(rsp)
+}
+
+// SwapRegistrationsWithResponse Swap two registrations
+//
+// Requires the permission `registrations:write`.
+//
+// Exchanges the dates and the pricing options of two registrations, also if both dates are full, and returns the
+// registration of the path. Read the other one with `GET /registrations/{id}`. Each keeps its customer, its spots, its
+// price and its credits. `If-Match` is the version of the registration of the path.
+//
+// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
+// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
+// `Idempotency-Key` of the first request: a second swap undoes the first.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /registrations/{id}/swap (the `SwapRegistrations` operationId).
+func (c *ClientWithResponses) SwapRegistrationsWithResponse(ctx context.Context, id RegistrationIDOnly, params *SwapRegistrationsParams, body SwapRegistrationsJSONRequestBody, reqEditors ...RequestEditorFn) (*SwapRegistrationsResponse, error) {
+	rsp, err := c.SwapRegistrations(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSwapRegistrationsResponse(rsp)
+}
+
+// TransferRegistrationWithBodyWithResponse Transfer a registration
+//
+// Requires the permission `registrations:write`.
+//
+// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
+// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
+//
+// If the customer already has the registration in this way, the request fails with `ALREADY_TRANSFERRED`, unless it
+// has the `Idempotency-Key` of the first request.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
+func (c *ClientWithResponses) TransferRegistrationWithBodyWithResponse(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TransferRegistrationResponse, error) {
+	rsp, err := c.TransferRegistrationWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTransferRegistrationResponse(rsp)
+}
+
+// TransferRegistrationWithResponse Transfer a registration
+//
+// Requires the permission `registrations:write`.
+//
+// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
+// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
+//
+// If the customer already has the registration in this way, the request fails with `ALREADY_TRANSFERRED`, unless it
+// has the `Idempotency-Key` of the first request.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
+func (c *ClientWithResponses) TransferRegistrationWithResponse(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, body TransferRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*TransferRegistrationResponse, error) {
+	rsp, err := c.TransferRegistration(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTransferRegistrationResponse(rsp)
 }
 
 // ListRequestsWithResponse List requests
@@ -43138,8 +44996,8 @@ func (c *ClientWithResponses) ListTransactionsWithResponse(ctx context.Context, 
 //
 // Requires the permission `transactions:write`.
 //
-// Books one or several lines with one payment, all or nothing, and returns the transaction with a registration
-// for each booking.
+// Books one or several lines, all or nothing, and returns the transaction with a registration for each booking.
+// `payment` pays for all lines that have no `payment` of their own.
 //
 // A line with a pricing option for a whole course creates a registration for each date of the course that has
 // not started. A transaction has at most 200 registrations.
@@ -43159,8 +45017,8 @@ func (c *ClientWithResponses) CreateTransactionWithBodyWithResponse(ctx context.
 //
 // Requires the permission `transactions:write`.
 //
-// Books one or several lines with one payment, all or nothing, and returns the transaction with a registration
-// for each booking.
+// Books one or several lines, all or nothing, and returns the transaction with a registration for each booking.
+// `payment` pays for all lines that have no `payment` of their own.
 //
 // A line with a pricing option for a whole course creates a registration for each date of the course that has
 // not started. A transaction has at most 200 registrations.
@@ -46194,6 +48052,84 @@ func ParsePreviewCancellationResponse(rsp *http.Response) (*PreviewCancellationR
 	return response, nil
 }
 
+// ParseListRegistrationHistoryResponse parses an HTTP response from a ListRegistrationHistoryWithResponse call
+func ParseListRegistrationHistoryResponse(rsp *http.Response) (*ListRegistrationHistoryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRegistrationHistoryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest HistoryPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseMoveRegistrationResponse parses an HTTP response from a MoveRegistrationWithResponse call
+func ParseMoveRegistrationResponse(rsp *http.Response) (*MoveRegistrationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &MoveRegistrationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Registration
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePreviewMoveResponse parses an HTTP response from a PreviewMoveWithResponse call
+func ParsePreviewMoveResponse(rsp *http.Response) (*PreviewMoveResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewMoveResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MovePreview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseRefundRegistrationResponse parses an HTTP response from a RefundRegistrationWithResponse call
 func ParseRefundRegistrationResponse(rsp *http.Response) (*RefundRegistrationResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -46203,6 +48139,58 @@ func ParseRefundRegistrationResponse(rsp *http.Response) (*RefundRegistrationRes
 	}
 
 	response := &RefundRegistrationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Registration
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseSwapRegistrationsResponse parses an HTTP response from a SwapRegistrationsWithResponse call
+func ParseSwapRegistrationsResponse(rsp *http.Response) (*SwapRegistrationsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SwapRegistrationsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Registration
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseTransferRegistrationResponse parses an HTTP response from a TransferRegistrationWithResponse call
+func ParseTransferRegistrationResponse(rsp *http.Response) (*TransferRegistrationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TransferRegistrationResponse{
 		Body:         bodyBytes,
 		HTTPResponse: rsp,
 	}

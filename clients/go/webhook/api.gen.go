@@ -2312,6 +2312,9 @@ type Registration struct {
 	// Late Whether the cancellation was late under the event's cancellation policy.
 	Late bool `json:"late"`
 
+	// ManagedByID The id of the customer who manages the registration: the customer who paid, or after a transfer the recipient, unless the buyer kept control.
+	ManagedByID string `json:"managedById"`
+
 	// PassUsed The id of the customer pass that paid (`cp_…`), or null.
 	PassUsed *string `json:"passUsed"`
 
@@ -2321,13 +2324,16 @@ type Registration struct {
 	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
+	// Price The price now in major units. It is less than `totalPaid` after a move that lowered it, and 0 if a pass paid.
+	Price json.Number `json:"price"`
+
 	// PricingOptionID The id of the pricing option.
 	PricingOptionID string `json:"pricingOptionId"`
 
 	// PurchasedByID The id of the customer who paid.
 	PurchasedByID string `json:"purchasedById"`
 
-	// RefundDue The amount in major units that is still to be refunded after a cancellation.
+	// RefundDue The amount in major units that is still to be refunded, after a cancellation or after a move that lowered the price.
 	RefundDue json.Number `json:"refundDue"`
 
 	// Refunded Whether the payment was refunded. True from the first partial refund on.
@@ -2345,7 +2351,7 @@ type Registration struct {
 	// Status Whether the registration is cancelled.
 	Status RegistrationStatus `json:"status"`
 
-	// TotalPaid The amount paid in major units, including tax. It is 0 if a pass paid.
+	// TotalPaid The amount paid in major units, including tax and what was paid with moves. It is 0 if a pass paid.
 	TotalPaid json.Number `json:"totalPaid"`
 
 	// TransactionID The id of the transaction that the registration belongs to.
@@ -2463,8 +2469,50 @@ type RegistrationCreated struct {
 	Timestamp Timestamp `json:"timestamp"`
 }
 
+// RegistrationMoved defines model for RegistrationMoved.
+type RegistrationMoved struct {
+	// Data A booking of spots on an event date.
+	Data Registration `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
 // RegistrationRefunded defines model for RegistrationRefunded.
 type RegistrationRefunded struct {
+	// Data A booking of spots on an event date.
+	Data Registration `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
+// RegistrationTransferred defines model for RegistrationTransferred.
+type RegistrationTransferred struct {
 	// Data A booking of spots on an event date.
 	Data Registration `json:"data"`
 
@@ -3737,8 +3785,14 @@ type RegistrationCancelledJSONRequestBody = RegistrationCancelled
 // RegistrationCreatedJSONRequestBody defines body for RegistrationCreated for application/json ContentType.
 type RegistrationCreatedJSONRequestBody = RegistrationCreated
 
+// RegistrationMovedJSONRequestBody defines body for RegistrationMoved for application/json ContentType.
+type RegistrationMovedJSONRequestBody = RegistrationMoved
+
 // RegistrationRefundedJSONRequestBody defines body for RegistrationRefunded for application/json ContentType.
 type RegistrationRefundedJSONRequestBody = RegistrationRefunded
+
+// RegistrationTransferredJSONRequestBody defines body for RegistrationTransferred for application/json ContentType.
+type RegistrationTransferredJSONRequestBody = RegistrationTransferred
 
 // SubscriptionCreatedJSONRequestBody defines body for SubscriptionCreated for application/json ContentType.
 type SubscriptionCreatedJSONRequestBody = SubscriptionCreated

@@ -57,7 +57,7 @@ type HistoryEntry struct {
 	Actor         string    // the caller's identifier, or PlatformActor; "": not known
 	Before, After BookingFacts
 	Reason        string
-	// The amount paid or refunded with the change, minor units, and how.
+	// The amount that was paid or refunded with the change, in minor units, and how.
 	Amount       int64
 	Method       Method
 	Reference    string

@@ -97,7 +97,8 @@ func AddHistory(company id.Company, entries ...model.HistoryEntry) pg.Query {
 const (
 	// Moves that raised the price added to what was paid for the booking. The first change knows the booking as
 	// it was bought.
-	BookedSQL = `select t.purchased_at, coalesce(t.created_by, ''), coalesce(t.after_start_reason, ''),
+	BookedSQL = `select 1 + coalesce((select max(h.sequence) from booking_history h where h.company_id = $1 and h.booking_id = $2), 0)::bigint,
+			t.purchased_at, coalesce(t.created_by, ''), coalesce(t.after_start_reason, ''),
 			coalesce(b.money_method, b.method), coalesce(b.payment_reference, ''),
 			coalesce(b.gross, 0) - coalesce((select sum(h.amount) from booking_history h
 				where h.company_id = $1 and h.booking_id = $2 and h.action = 'moved'), 0)::bigint,
@@ -113,14 +114,16 @@ const (
 func HistoryOf(b id.Booking) page.Order { return page.Order{Code: 37, Within: b.UUID()} }
 
 // History reads a page of the history of a booking, which begins with its purchase, plus one more entry if
-// there is another page. It returns fault.NotFound if the booking does not exist or is not confirmed.
-func (s *Store) History(ctx context.Context, company id.Company, b id.Booking, p page.Page) ([]model.HistoryEntry, error) {
+// there is another page, and counts all entries. It returns fault.NotFound if the booking does not exist or is
+// not confirmed.
+func (s *Store) History(ctx context.Context, company id.Company, b id.Booking, p page.Page) ([]model.HistoryEntry, int64, error) {
 	var l Listing
 	var found FoundBooking
 	var changes []model.HistoryEntry
 	booked := model.HistoryEntry{Booking: b, Action: model.Booked}
 	var before string // the first change; "": none
-	after := int64(0)
+	var total int64
+	after := max(0, p.Offset-1) // the purchase has no row
 	if p.After != nil {
 		after = p.After.Key
 	}
@@ -128,25 +131,25 @@ func (s *Store) History(ctx context.Context, company id.Company, b id.Booking, p
 	err := s.ReadOf(ctx, company,
 		pg.Query{SQL: bookingSQL, Args: args, Scan: l.scanTransactions},
 		pg.Query{SQL: bookingPurchaserSQL, Args: args, Scan: l.scanPurchaser},
-		pg.Query{SQL: BookedSQL, Args: args, Scan: pg.First(&booked.At, &booked.Actor, &booked.Reason,
+		pg.Query{SQL: BookedSQL, Args: args, Scan: pg.First(&total, &booked.At, &booked.Actor, &booked.Reason,
 			&booked.Method, &booked.Reference, &booked.Amount, &before)},
 		pg.Query{SQL: HistorySQL, Args: []any{company, b, after, p.Size + 1}, Scan: scanHistory(b, &changes)})
 	if err := l.only(&found, err); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	if p.After != nil {
-		return changes, nil
+	if p.After != nil || p.Offset > 0 {
+		return changes, total, nil
 	}
 	if before == "" {
 		booked.After = model.FactsOf(found.Transaction, &found.Transaction.Bookings[0])
 	} else {
 		var f storedFacts
 		if err := json.Unmarshal([]byte(before), &f); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		booked.After = f.facts()
 	}
-	return append([]model.HistoryEntry{booked}, changes...), nil
+	return append([]model.HistoryEntry{booked}, changes...), total, nil
 }
 
 func scanHistory(b id.Booking, into *[]model.HistoryEntry) func(pgx.Rows) error {

@@ -1,8 +1,11 @@
+-- +goose NO TRANSACTION
+-- Each statement is a transaction of its own, so that none waits for a lock while it holds another, and each can
+-- be repeated after a failure.
 -- +goose Up
 
 -- Changes of what a booking costs, each decided once. A change that was cancelled before it came has no
 -- credits.
-create table redemption_changes (
+create table if not exists redemption_changes (
     company_id     uuid not null,
     id             uuid not null,
     redemption_id  uuid not null,
@@ -20,14 +23,12 @@ create table redemption_changes (
     constraint redemption_changes_undone check ((cancelled_at is null) = (undone is null))
 );
 
--- An item of no credits can be returned too. If the previous release returns an item, only returned says so.
-alter table redemption_items add column returned_at timestamptz;
-
--- allow backfill: nothing changes an item that was returned, so nobody waits for these rows
-update redemption_items set returned_at = now() where returned > 0;
+-- When the credits of the booking were returned, also if there were none. Null if the previous release returned
+-- them: then returned says so.
+alter table redemption_items add column if not exists returned_at timestamptz;
 
 -- The credits that the booking of a redeemed or returned entry got, negative as in credits, also if the pass
 -- has unlimited uses and credits is 0. Null: another kind of entry, or one of the previous release.
-alter table ledger_entries add column item_credits integer;
+alter table ledger_entries add column if not exists item_credits integer;
 
-select tenant_table('redemption_changes');
+select tenant_table('redemption_changes') where not exists (select from pg_policies where tablename = 'redemption_changes');

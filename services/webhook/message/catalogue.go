@@ -50,6 +50,8 @@ func NewCatalogue() Catalogue {
 		newSource(subjects.AppointmentBooked, appointmentBooked()),
 		newSource(subjects.AppointmentMoved, appointmentMoved()),
 		newSource(subjects.AppointmentCancelled, appointmentCancelled()),
+		newSource(subjects.BookingMoved, registrationMoved()),
+		newSource(subjects.BookingTransferred, registrationTransferred()),
 	}
 }
 

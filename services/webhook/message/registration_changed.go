@@ -1,6 +1,7 @@
 package message
 
 import (
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -46,21 +47,45 @@ func attendanceRecorded() kind[*bookingv1.AttendanceRecorded] {
 	})
 }
 
+// registrationMoved is registration.moved.
+func registrationMoved() kind[*bookingv1.BookingMoved] {
+	return resourceEvent(webhookv1.EventType_EVENT_TYPE_REGISTRATION_MOVED, registrationChange[*bookingv1.BookingMoved], func(now time.Time) *bookingv1.BookingMoved {
+		b := sampleChange(now, func(b *bookingv1.Booking) {
+			b.EventDateId, b.StartsAt = "date_01kg0000000000000000000001", timestamppb.New(b.GetStartsAt().AsTime().Add(7*24*time.Hour))
+			b.Price += 500
+			b.GetCard().Gross += 500
+		})
+		return &bookingv1.BookingMoved{Booking: b, Previous: samplePurchase(now), AmountPaid: 500}
+	})
+}
+
+// registrationTransferred is registration.transferred.
+func registrationTransferred() kind[*bookingv1.BookingTransferred] {
+	return resourceEvent(webhookv1.EventType_EVENT_TYPE_REGISTRATION_TRANSFERRED, registrationChange[*bookingv1.BookingTransferred], func(now time.Time) *bookingv1.BookingTransferred {
+		const recipient = "cust_01kg0000000000000000000001"
+		b := sampleChange(now, func(b *bookingv1.Booking) {
+			b.BoughtFor = &bookingv1.CustomerReference{Id: recipient, FirstName: "Sample", LastName: "Friend", Email: "sample.friend@example.com"}
+			b.ManagedById = recipient
+		})
+		return &bookingv1.BookingTransferred{Booking: b, Previous: samplePurchase(now)}
+	})
+}
+
 func registrationChange[E bookingChange](e E) *change {
 	if e.GetPrevious() == nil {
 		return nil
 	}
 	return &change{
-		customers: customersOfBooking(e.GetBooking()), needsCurrency: e.GetBooking().GetBooking().GetPass() != nil,
+		customers: slices.Concat(customersOfBooking(e.GetBooking()), customersOfBooking(e.GetPrevious())), needsCurrency: e.GetBooking().GetBooking().GetPass() != nil,
 		after:  func(currency string) proto.Message { return resource.RegistrationAt(e.GetBooking(), currency) },
 		before: func(currency string) proto.Message { return resource.RegistrationAt(e.GetPrevious(), currency) },
 	}
 }
 
-// customersOfBooking returns the customers whom a booking names: the buyer, and the customer who has
-// the spaces.
+// customersOfBooking returns the customers whom a booking names: the buyer, the customer who has the
+// spaces, and the manager.
 func customersOfBooking(s *bookingv1.BookingSnapshot) []string {
-	return []string{s.GetPurchaser().GetId(), s.GetBooking().GetBoughtFor().GetId()}
+	return []string{s.GetPurchaser().GetId(), s.GetBooking().GetBoughtFor().GetId(), s.GetBooking().GetManagedById()}
 }
 
 // samplePurchase is sampleBooking with everything that the resource shows.
@@ -71,6 +96,7 @@ func samplePurchase(now time.Time) *bookingv1.BookingSnapshot {
 	b := s.GetBooking()
 	b.EventDateId, b.PricingOptionId, b.Attendance = "date_"+sampleSuffix, "po-"+sampleSuffix, bookingv1.Attendance_ATTENDANCE_UNKNOWN
 	b.CreatedAt, b.UpdatedAt = bought, bought
+	b.Price, b.ManagedById = b.GetCard().GetGross(), s.GetPurchaser().GetId()
 	return s
 }
 

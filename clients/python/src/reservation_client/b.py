@@ -258,6 +258,8 @@ class Registration(TypedDict):
     refundedAt: str | None
     cancellationReason: str
     updatedAt: Timestamp
+    price: Decimal
+    managedById: str
 
 
 class RegistrationWrite(TypedDict):
@@ -376,6 +378,108 @@ class AttendanceWrite(TypedDict):
     attendance: Literal["unknown", "attended", "no_show"]
 
 
+class MovePaymentWrite(TypedDict):
+    """How the customer paid what is due with the move. Defaults to the method of the registration."""
+
+    method: NotRequired[Literal["CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER"]]
+    reference: NotRequired[str]
+
+
+class MoveWrite(TypedDict):
+    """A change of a registration. Members that you leave out stay."""
+
+    eventDateId: NotRequired[str]
+    pricingOptionId: NotRequired[str]
+    spots: NotRequired[int]
+    payment: NotRequired[MovePaymentWrite]
+    expectedAmountDue: NotRequired[Decimal | int]
+    keepPrice: NotRequired[bool]
+    waivePolicy: NotRequired[bool]
+    afterStartReason: NotRequired[str]
+
+
+class MovePreview(TypedDict):
+    """The effect that a move would have now."""
+
+    late: bool
+    freeUntil: str | None
+    priceBefore: Decimal
+    priceAfter: Decimal
+    currency: str
+    amountDue: Decimal
+    refundDue: Decimal
+    creditsBefore: int
+    creditsAfter: int
+    unchanged: bool
+
+
+class TransferWrite(TypedDict):
+    """How to transfer a registration."""
+
+    customerId: str
+    buyerKeepsControl: NotRequired[bool]
+    afterStartReason: NotRequired[str]
+
+
+class SwapWrite(TypedDict):
+    """The registration to swap with."""
+
+    registrationId: str
+    waivePolicy: NotRequired[bool]
+    afterStartReason: NotRequired[str]
+
+
+class RegistrationFacts(TypedDict):
+    """The members of a registration that changes can change."""
+
+    eventDateId: str
+    eventDate: Timestamp
+    timezone: str
+    eventId: str
+    eventTitle: str
+    pricingOptionId: str
+    spots: int
+    customerId: str
+    managedById: str
+    attendance: Literal["unknown", "attended", "no_show"]
+    price: Decimal
+    credits: int
+
+
+class HistoryEntry(TypedDict):
+    """A change of a registration."""
+
+    action: Literal["booked", "moved", "transferred", "cancelled", "refunded", "attendance_recorded"]
+    at: Timestamp
+    actor: str | None
+    via: Literal["dashboard", "interface_a", "interface_b", "service", "platform"] | None
+    before: NotRequired[RegistrationFacts]
+    after: RegistrationFacts
+    reason: str
+    amount: Decimal
+    paymentMethod: Literal["CARD", "PASS", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", "FREE"] | None
+    paymentReference: str
+    policyWaived: bool
+    swappedWith: str | None
+
+
+class HistoryPage(TypedDict):
+    """A page of the history of a registration."""
+
+    history: list[HistoryEntry]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class LinePaymentWrite(TypedDict):
+    """How one line is paid."""
+
+    method: Literal["CARD", "PASS", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", "FREE"]
+    reference: NotRequired[str]
+
+
 class Transaction(TypedDict):
     """One purchase."""
 
@@ -398,6 +502,7 @@ class LineWrite(TypedDict):
     pricingOptionId: NotRequired[str]
     spots: NotRequired[int]
     eventId: NotRequired[str]
+    payment: NotRequired[LinePaymentWrite]
 
 
 class TransactionWrite(TypedDict):
@@ -407,6 +512,7 @@ class TransactionWrite(TypedDict):
     lines: list[LineWrite]
     payment: NotRequired[PaymentWrite]
     discountCode: NotRequired[str]
+    afterStartReason: NotRequired[str]
 
 
 class TransactionsPage(TypedDict):
@@ -2708,6 +2814,133 @@ class Operations(Client):
         """
         return self._call("POST", "/registrations/{}/attendance", (registration_id,), Registration, if_match=if_match, idempotency_key=idempotency_key, body=body)
 
+    def preview_move(
+        self,
+        registration_id: str,
+        /,
+        *,
+        eventDateId: str | None = None,
+        pricingOptionId: str | None = None,
+        spots: int | None = None,
+        keepPrice: bool | None = None,
+        waivePolicy: bool | None = None,
+        afterStart: bool | None = None,
+    ) -> MovePreview:
+        """Preview a move.
+
+        Requires the permission `registrations:read`.
+
+        Returns what a move would cost now, without changing anything. The request fails as the move would, except with
+        `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
+        enough credits.
+        """
+        return self._call("GET", "/registrations/{}/move-preview", (registration_id,), MovePreview, query={"eventDateId": eventDateId, "pricingOptionId": pricingOptionId, "spots": spots, "keepPrice": keepPrice, "waivePolicy": waivePolicy, "afterStart": afterStart})
+
+    def move_registration(
+        self,
+        registration_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[MoveWrite],
+    ) -> Registration:
+        """Move a registration.
+
+        Requires the permission `registrations:write`.
+
+        Changes the date, the pricing option or the number of spots of a registration, or several of them at once, and
+        returns the registration. It keeps its id, its transaction and `createdAt`. The spots that become free go to the
+        waitlist of their date. A recorded no-show is cleared.
+
+        **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
+        and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
+        current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
+        customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+        `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+        send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+
+        **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+
+        **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
+        credits fall, unless `waivePolicy` is true.
+
+        If the registration already is as requested, the request fails with `ALREADY_MOVED`, unless it has the
+        `Idempotency-Key` of the first request. Appointments are moved with `POST /appointments/{id}/move`.
+        """
+        return self._call("POST", "/registrations/{}/move", (registration_id,), Registration, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def transfer_registration(
+        self,
+        registration_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[TransferWrite],
+    ) -> Registration:
+        """Transfer a registration.
+
+        Requires the permission `registrations:write`.
+
+        Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+        (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
+        returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
+
+        If the customer already has the registration in this way, the request fails with `ALREADY_TRANSFERRED`, unless it
+        has the `Idempotency-Key` of the first request.
+        """
+        return self._call("POST", "/registrations/{}/transfer", (registration_id,), Registration, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def swap_registrations(
+        self,
+        registration_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[SwapWrite],
+    ) -> Registration:
+        """Swap two registrations.
+
+        Requires the permission `registrations:write`.
+
+        Exchanges the dates and the pricing options of two registrations, also if both dates are full, and returns the
+        registration of the path. Read the other one with `GET /registrations/{id}`. Each keeps its customer, its spots, its
+        price and its credits. `If-Match` is the version of the registration of the path.
+
+        After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
+        If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
+        `Idempotency-Key` of the first request: a second swap undoes the first.
+        """
+        return self._call("POST", "/registrations/{}/swap", (registration_id,), Registration, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def list_registration_history(
+        self,
+        registration_id: str,
+        /,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+    ) -> HistoryPage:
+        """List the history of a registration.
+
+        Requires the permission `registrations:read`.
+
+        Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
+        before this operation made are not in it.
+        """
+        return self._call("GET", "/registrations/{}/history", (registration_id,), HistoryPage, query={"page": page, "perPage": perPage, "cursor": cursor})
+
+    def iter_registration_history(
+        self,
+        registration_id: str,
+        /,
+    ) -> Iterator[HistoryEntry]:
+        """Yield the items of `list_registration_history`, page by page."""
+        return by_cursor(lambda cursor: self.list_registration_history(registration_id, cursor=cursor, perPage=100), "history")
+
     def list_transactions(
         self,
         *,
@@ -2746,8 +2979,8 @@ class Operations(Client):
 
         Requires the permission `transactions:write`.
 
-        Books one or several lines with one payment, all or nothing, and returns the transaction with a registration
-        for each booking.
+        Books one or several lines, all or nothing, and returns the transaction with a registration for each booking.
+        `payment` pays for all lines that have no `payment` of their own.
 
         A line with a pricing option for a whole course creates a registration for each date of the course that has
         not started. A transaction has at most 200 registrations.

@@ -645,6 +645,177 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/registrations/{id}/move-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The registration's id (`reg_…`).
+                 * @example reg_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RegistrationIdOnly"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Preview a move
+         * @description Requires the permission `registrations:read`.
+         *
+         *     Returns what a move would cost now, without changing anything. The request fails as the move would, except with
+         *     `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
+         *     enough credits.
+         */
+        get: operations["previewMove"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/registrations/{id}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The registration's id (`reg_…`).
+                 * @example reg_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RegistrationIdOnly"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Move a registration
+         * @description Requires the permission `registrations:write`.
+         *
+         *     Changes the date, the pricing option or the number of spots of a registration, or several of them at once, and
+         *     returns the registration. It keeps its id, its transaction and `createdAt`. The spots that become free go to the
+         *     waitlist of their date. A recorded no-show is cleared.
+         *
+         *     **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
+         *     and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
+         *     current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
+         *     customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+         *     `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+         *     send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+         *
+         *     **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+         *
+         *     **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
+         *     credits fall, unless `waivePolicy` is true.
+         *
+         *     If the registration already is as requested, the request fails with `ALREADY_MOVED`, unless it has the
+         *     `Idempotency-Key` of the first request. Appointments are moved with `POST /appointments/{id}/move`.
+         */
+        post: operations["moveRegistration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/registrations/{id}/transfer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The registration's id (`reg_…`).
+                 * @example reg_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RegistrationIdOnly"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Transfer a registration
+         * @description Requires the permission `registrations:write`.
+         *
+         *     Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+         *     (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
+         *     returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
+         *
+         *     If the customer already has the registration in this way, the request fails with `ALREADY_TRANSFERRED`, unless it
+         *     has the `Idempotency-Key` of the first request.
+         */
+        post: operations["transferRegistration"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/registrations/{id}/swap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The registration's id (`reg_…`).
+                 * @example reg_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RegistrationIdOnly"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Swap two registrations
+         * @description Requires the permission `registrations:write`.
+         *
+         *     Exchanges the dates and the pricing options of two registrations, also if both dates are full, and returns the
+         *     registration of the path. Read the other one with `GET /registrations/{id}`. Each keeps its customer, its spots, its
+         *     price and its credits. `If-Match` is the version of the registration of the path.
+         *
+         *     After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
+         *     If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
+         *     `Idempotency-Key` of the first request: a second swap undoes the first.
+         */
+        post: operations["swapRegistrations"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/registrations/{id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The registration's id (`reg_…`).
+                 * @example reg_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RegistrationIdOnly"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the history of a registration
+         * @description Requires the permission `registrations:read`.
+         *
+         *     Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
+         *     before this operation made are not in it.
+         */
+        get: operations["listRegistrationHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/transactions": {
         parameters: {
             query?: never;
@@ -664,8 +835,8 @@ export interface paths {
          * Create a transaction
          * @description Requires the permission `transactions:write`.
          *
-         *     Books one or several lines with one payment, all or nothing, and returns the transaction with a registration
-         *     for each booking.
+         *     Books one or several lines, all or nothing, and returns the transaction with a registration for each booking.
+         *     `payment` pays for all lines that have no `payment` of their own.
          *
          *     A line with a pricing option for a whole course creates a registration for each date of the course that has
          *     not started. A transaction has at most 200 registrations.
@@ -3879,6 +4050,46 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "registration.moved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A registration is moved
+         * @description The date, the pricing option or the spots of a registration change. Sent only to endpoints that subscribe to it. The data is the registration as it was at the time of the event.
+         */
+        post: operations["registrationMoved"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "registration.transferred": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A registration is transferred
+         * @description A registration is given to another customer, or its manager changes. Sent only to endpoints that subscribe to it. The data is the registration as it was at the time of the event.
+         */
+        post: operations["registrationTransferred"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -4230,7 +4441,7 @@ export interface components {
              * @enum {string}
              */
             status: "confirmed" | "cancelled";
-            /** @description The amount paid in major units, including tax. It is 0 if a pass paid. */
+            /** @description The amount paid in major units, including tax and what was paid with moves. It is 0 if a pass paid. */
             totalPaid: number;
             /** @description The currency of `totalPaid` (ISO 4217). If a pass paid, it is the company's currency. */
             currency: string;
@@ -4264,7 +4475,7 @@ export interface components {
             late: boolean;
             /** @description The number of credits returned to the pass. */
             creditsReturned: number;
-            /** @description The amount in major units that is still to be refunded after a cancellation. */
+            /** @description The amount in major units that is still to be refunded, after a cancellation or after a move that lowered the price. */
             refundDue: number;
             /** @description The amount in major units that was refunded. */
             refundedAmount: number;
@@ -4274,6 +4485,10 @@ export interface components {
             cancellationReason: string;
             /** @description When the registration was last updated. */
             updatedAt: components["schemas"]["Timestamp"];
+            /** @description The price now in major units. It is less than `totalPaid` after a move that lowered it, and 0 if a pass paid. */
+            price: number;
+            /** @description The id of the customer who manages the registration: the customer who paid, or after a transfer the recipient, unless the buyer kept control. */
+            managedById: string;
         };
         /** @description A registration to create. */
         RegistrationWrite: {
@@ -4455,6 +4670,176 @@ export interface components {
              */
             attendance: "unknown" | "attended" | "no_show";
         };
+        /** @description How the customer paid what is due with the move. Defaults to the method of the registration. */
+        MovePaymentWrite: {
+            /**
+             * @description The payment method. You have collected the money yourself.
+             * @enum {string}
+             */
+            method?: "CARD" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER";
+            /** @description The payment's reference at your payment provider. */
+            reference?: string;
+        };
+        /** @description A change of a registration. Members that you leave out stay. */
+        MoveWrite: {
+            /** @description The id of the new event date (`date_…`), also of another event. */
+            eventDateId?: string;
+            /** @description The id of the new pricing option (`po-…`). Required if the date is of another event that has several. An option for a whole course is refused. */
+            pricingOptionId?: string;
+            /** @description The new number of spots. */
+            spots?: number;
+            payment?: components["schemas"]["MovePaymentWrite"];
+            /** @description `amountDue` of the preview in major units, as you showed or collected it. If another amount is due, the request fails with `PRICE_CHANGED`. */
+            expectedAmountDue?: number;
+            /**
+             * @description Whether price and credits stay, regardless of the new option and the spots.
+             * @default false
+             */
+            keepPrice?: boolean;
+            /**
+             * @description Treats a late change as if it were in time.
+             * @default false
+             */
+            waivePolicy?: boolean;
+            /** @description Why the registration is moved to a date, or from a date, that has started. With it, you can choose a date that started in the last 31 days, and its booking window does not apply. A move from a date that has started also needs `waivePolicy`. */
+            afterStartReason?: string;
+        };
+        /** @description The effect that a move would have now. */
+        MovePreview: {
+            /** @description Whether free cancellation has ended and `waivePolicy` is not set. A late move to another date is refused, and a late change of the spots lowers neither the price nor the credits. */
+            late: boolean;
+            /** @description The end of free cancellation of the present date (UTC), or null if nothing would change. */
+            freeUntil: string | null;
+            /** @description The price now in major units. It is 0 if a pass paid. */
+            priceBefore: number;
+            /** @description The price after the move in major units. */
+            priceAfter: number;
+            /** @description The currency of the amounts (ISO 4217). If a pass paid, it is the company's currency. */
+            currency: string;
+            /** @description The amount that the customer pays with the move, in major units. */
+            amountDue: number;
+            /** @description The amount due to the customer after the move, in major units, together with what was due before. */
+            refundDue: number;
+            /** @description The credits of the registration now. It is 0 if no pass paid. */
+            creditsBefore: number;
+            /** @description The credits of the registration after the move. */
+            creditsAfter: number;
+            /** @description Whether the registration already is as requested. */
+            unchanged: boolean;
+        };
+        /** @description How to transfer a registration. */
+        TransferWrite: {
+            /** @description The id of the recipient (`cust_…`). */
+            customerId: string;
+            /**
+             * @description Whether the buyer manages the registration instead of the recipient.
+             * @default false
+             */
+            buyerKeepsControl?: boolean;
+            /** @description Why a registration for a date that started in the last 31 days is given away. */
+            afterStartReason?: string;
+        };
+        /** @description The registration to swap with. */
+        SwapWrite: {
+            /** @description The id of the other registration (`reg_…`). */
+            registrationId: string;
+            /**
+             * @description Treats a late change as if it were in time.
+             * @default false
+             */
+            waivePolicy?: boolean;
+            /** @description Why a registration for a date that started in the last 31 days is swapped. It also needs `waivePolicy`. */
+            afterStartReason?: string;
+        };
+        /** @description The members of a registration that changes can change. */
+        RegistrationFacts: {
+            /** @description The event date's id. */
+            eventDateId: string;
+            /** @description When the event date started, as it was at the change. */
+            eventDate: components["schemas"]["Timestamp"];
+            /** @description The IANA name of the date's time zone. */
+            timezone: string;
+            /** @description The event's id. */
+            eventId: string;
+            /** @description The event's title at the change. */
+            eventTitle: string;
+            /** @description The id of the pricing option. */
+            pricingOptionId: string;
+            /** @description The number of spots. */
+            spots: number;
+            /** @description The id of the customer who attends. */
+            customerId: string;
+            /** @description The id of the customer who manages the registration. */
+            managedById: string;
+            /**
+             * @description Whether the customer attended.
+             * @enum {string}
+             */
+            attendance: "unknown" | "attended" | "no_show";
+            /** @description The price in major units, in the registration's `currency`. It is 0 if a pass paid. */
+            price: number;
+            /** @description The credits that the pass paid. It is 0 if no pass paid. */
+            credits: number;
+        };
+        /** @description A change of a registration. */
+        HistoryEntry: {
+            /**
+             * @description The kind of the change. `moved` is a change of the date, the pricing option or the spots.
+             * @enum {string}
+             */
+            action: "booked" | "moved" | "transferred" | "cancelled" | "refunded" | "attendance_recorded";
+            /** @description When it happened. */
+            at: components["schemas"]["Timestamp"];
+            /** @description The identifier of the administrator, API key, API client or service credential that made the change, `booking` for the platform itself, or null if it is not known. */
+            actor: string | null;
+            /**
+             * @description How the actor reached the platform, or null if it is not known. `service` is a service credential over gRPC.
+             * @enum {string|null}
+             */
+            via: "dashboard" | "interface_a" | "interface_b" | "service" | "platform" | null;
+            /** @description The registration before the change. Absent from the purchase. */
+            before?: components["schemas"]["RegistrationFacts"];
+            /** @description The registration after the change. */
+            after: components["schemas"]["RegistrationFacts"];
+            /** @description The reason of a cancellation or of a change after the start. Empty if none was given. */
+            reason: string;
+            /** @description The amount that was paid or refunded with the change, in major units of the registration's `currency`. */
+            amount: number;
+            /**
+             * @description How it was paid or refunded, or null if nothing was.
+             * @enum {string|null}
+             */
+            paymentMethod: "CARD" | "PASS" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER" | "FREE" | null;
+            /** @description The payment provider's reference. Empty if there is none. */
+            paymentReference: string;
+            /** @description Whether the cancellation policy was waived. */
+            policyWaived: boolean;
+            /** @description The id of the other registration of a swap (`reg_…`), or null. */
+            swappedWith: string | null;
+        };
+        /** @description A page of the history of a registration. */
+        HistoryPage: {
+            /** @description The entries of this page. */
+            history: components["schemas"]["HistoryEntry"][];
+            /** @description The number of entries on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description How one line is paid. */
+        LinePaymentWrite: {
+            /**
+             * @description The payment method. All lines with `PASS` are paid by one pass: `customerPassId` or `subscriptionId` of the transaction's `payment`.
+             * @enum {string}
+             */
+            method: "CARD" | "PASS" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER" | "FREE";
+            /** @description The payment's reference at your payment provider. Not with `PASS`. */
+            reference?: string;
+        };
         /** @description One purchase. */
         Transaction: {
             /** @description The transaction's id. */
@@ -4466,7 +4851,7 @@ export interface components {
             /** @description The currency of `total` (ISO 4217). If a pass paid, it is the company's currency. */
             currency: string;
             /**
-             * @description The payment method.
+             * @description The payment method. If lines were paid in different ways, it is that of the first registration.
              * @enum {string}
              */
             paymentMethod: "CARD" | "PASS" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER" | "FREE";
@@ -4494,6 +4879,8 @@ export interface components {
             spots?: number;
             /** @description The id of the event (`evt_…`), instead of `eventDateId`, if the event has a single date or if the pricing option is for the whole course. */
             eventId?: string;
+            /** @description How this line is paid. Defaults to the transaction's `payment`. Not for holds, and not with a discount code. */
+            payment?: components["schemas"]["LinePaymentWrite"];
         };
         /** @description A transaction to create. */
         TransactionWrite: {
@@ -4504,6 +4891,8 @@ export interface components {
             payment?: components["schemas"]["PaymentWrite"];
             /** @description A discount code, in upper or lower case. With the methods `PASS` and `FREE`, the request fails with `DISCOUNT_INVALID`. */
             discountCode?: string;
+            /** @description Why dates that have started are booked. With it, you can book dates that started in the last 31 days, and their booking windows do not apply. The reason is in the history of each registration. */
+            afterStartReason?: string;
         };
         /** @description A page of transactions. */
         TransactionsPage: {
@@ -9039,7 +9428,9 @@ export interface operations {
                      *           "refundedAmount": 0,
                      *           "refundedAt": null,
                      *           "cancellationReason": "",
-                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *           "updatedAt": "2026-03-01T10:00:00Z",
+                     *           "price": 12.5,
+                     *           "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *         }
                      *       ],
                      *       "total": 1,
@@ -9140,7 +9531,9 @@ export interface operations {
                      *       "refundedAmount": 0,
                      *       "refundedAt": null,
                      *       "cancellationReason": "",
-                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *       "updatedAt": "2026-03-01T10:00:00Z",
+                     *       "price": 12.5,
+                     *       "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *     }
                      */
                     "application/json": components["schemas"]["Registration"];
@@ -9223,7 +9616,9 @@ export interface operations {
                      *       "refundedAmount": 0,
                      *       "refundedAt": null,
                      *       "cancellationReason": "",
-                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *       "updatedAt": "2026-03-01T10:00:00Z",
+                     *       "price": 12.5,
+                     *       "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *     }
                      */
                     "application/json": components["schemas"]["Registration"];
@@ -10044,7 +10439,9 @@ export interface operations {
                      *           "refundedAmount": 0,
                      *           "refundedAt": null,
                      *           "cancellationReason": "",
-                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *           "updatedAt": "2026-03-01T10:00:00Z",
+                     *           "price": 12.5,
+                     *           "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *         }
                      *       ],
                      *       "total": 1,
@@ -10125,7 +10522,9 @@ export interface operations {
                      *       "refundedAmount": 0,
                      *       "refundedAt": null,
                      *       "cancellationReason": "",
-                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *       "updatedAt": "2026-03-01T10:00:00Z",
+                     *       "price": 12.5,
+                     *       "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *     }
                      */
                     "application/json": components["schemas"]["Registration"];
@@ -10272,7 +10671,9 @@ export interface operations {
                      *       "refundedAmount": 0,
                      *       "refundedAt": null,
                      *       "cancellationReason": "Moved away",
-                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *       "updatedAt": "2026-03-01T10:00:00Z",
+                     *       "price": 12.5,
+                     *       "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *     }
                      */
                     "application/json": components["schemas"]["Registration"];
@@ -10370,7 +10771,9 @@ export interface operations {
                      *       "refundedAmount": 12.5,
                      *       "refundedAt": "2026-03-02T11:00:00Z",
                      *       "cancellationReason": "Moved away",
-                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *       "updatedAt": "2026-03-01T10:00:00Z",
+                     *       "price": 12.5,
+                     *       "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *     }
                      */
                     "application/json": components["schemas"]["Registration"];
@@ -10468,7 +10871,9 @@ export interface operations {
                      *       "refundedAmount": 0,
                      *       "refundedAt": null,
                      *       "cancellationReason": "",
-                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *       "updatedAt": "2026-03-01T10:00:00Z",
+                     *       "price": 12.5,
+                     *       "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *     }
                      */
                     "application/json": components["schemas"]["Registration"];
@@ -10482,6 +10887,510 @@ export interface operations {
             412: components["responses"]["VersionMismatch"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    previewMove: {
+        parameters: {
+            query?: {
+                /** @description The new event date (`date_…`). If you leave it out, the date stays. */
+                eventDateId?: string;
+                /** @description The new pricing option (`po-…`), as in a move. */
+                pricingOptionId?: string;
+                /** @description The new number of spots. If you leave it out, the number stays. */
+                spots?: number;
+                /** @description Whether price and credits stay. */
+                keepPrice?: boolean;
+                /** @description Whether a late change counts as if it were in time. */
+                waivePolicy?: boolean;
+                /** @description Whether the move will have an `afterStartReason`. */
+                afterStart?: boolean;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The registration's id (`reg_…`).
+                 * @example reg_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RegistrationIdOnly"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The effect of a move */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "late": false,
+                     *       "freeUntil": "2026-03-29T08:30:00Z",
+                     *       "priceBefore": 12.5,
+                     *       "priceAfter": 15,
+                     *       "currency": "GBP",
+                     *       "amountDue": 2.5,
+                     *       "refundDue": 0,
+                     *       "creditsBefore": 0,
+                     *       "creditsAfter": 0,
+                     *       "unchanged": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MovePreview"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    moveRegistration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The registration's id (`reg_…`).
+                 * @example reg_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RegistrationIdOnly"];
+            };
+            cookie?: never;
+        };
+        /** @description The change. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "eventDateId": "date_01kg4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "payment": {
+                 *         "method": "CARD",
+                 *         "reference": "pi_3PqY"
+                 *       },
+                 *       "expectedAmountDue": 2.5
+                 *     }
+                 */
+                "application/json": components["schemas"]["MoveWrite"];
+            };
+        };
+        responses: {
+            /** @description The moved registration */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "reg_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "eventDateId": "date_01kg4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "eventTitle": "Morning Flow",
+                     *       "eventDate": "2026-04-06T08:30:00Z",
+                     *       "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "customerEmail": "zoe@example.com",
+                     *       "customerName": "Zoë O'Brien",
+                     *       "spots": 1,
+                     *       "status": "confirmed",
+                     *       "totalPaid": 15,
+                     *       "currency": "GBP",
+                     *       "paymentMethod": "CARD",
+                     *       "passUsed": null,
+                     *       "transactionId": "txn_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "cancelledAt": null,
+                     *       "attendance": "unknown",
+                     *       "discountCode": null,
+                     *       "refunded": false,
+                     *       "pricingOptionId": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "purchasedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "late": false,
+                     *       "creditsReturned": 0,
+                     *       "refundDue": 0,
+                     *       "refundedAmount": 0,
+                     *       "refundedAt": null,
+                     *       "cancellationReason": "",
+                     *       "updatedAt": "2026-03-02T10:00:00Z",
+                     *       "price": 15,
+                     *       "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Registration"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    transferRegistration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The registration's id (`reg_…`).
+                 * @example reg_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RegistrationIdOnly"];
+            };
+            cookie?: never;
+        };
+        /** @description The recipient. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customerId": "cust_01kg4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "buyerKeepsControl": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["TransferWrite"];
+            };
+        };
+        responses: {
+            /** @description The transferred registration */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "reg_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "eventDateId": "date_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "eventTitle": "Morning Flow",
+                     *       "eventDate": "2026-03-30T08:30:00Z",
+                     *       "customerId": "cust_01kg4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "customerEmail": "ada@example.com",
+                     *       "customerName": "Ada King",
+                     *       "spots": 1,
+                     *       "status": "confirmed",
+                     *       "totalPaid": 12.5,
+                     *       "currency": "GBP",
+                     *       "paymentMethod": "CARD",
+                     *       "passUsed": null,
+                     *       "transactionId": "txn_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "cancelledAt": null,
+                     *       "attendance": "unknown",
+                     *       "discountCode": null,
+                     *       "refunded": false,
+                     *       "pricingOptionId": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "purchasedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "late": false,
+                     *       "creditsReturned": 0,
+                     *       "refundDue": 0,
+                     *       "refundedAmount": 0,
+                     *       "refundedAt": null,
+                     *       "cancellationReason": "",
+                     *       "updatedAt": "2026-03-02T10:00:00Z",
+                     *       "price": 12.5,
+                     *       "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Registration"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    swapRegistrations: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The registration's id (`reg_…`).
+                 * @example reg_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RegistrationIdOnly"];
+            };
+            cookie?: never;
+        };
+        /** @description The other registration. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "registrationId": "reg_01kg4x9m3vf6ksn8w2d7pq5r0t"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SwapWrite"];
+            };
+        };
+        responses: {
+            /** @description The registration of the path */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "reg_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "eventDateId": "date_01kg4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "eventTitle": "Morning Flow",
+                     *       "eventDate": "2026-04-06T08:30:00Z",
+                     *       "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "customerEmail": "zoe@example.com",
+                     *       "customerName": "Zoë O'Brien",
+                     *       "spots": 1,
+                     *       "status": "confirmed",
+                     *       "totalPaid": 12.5,
+                     *       "currency": "GBP",
+                     *       "paymentMethod": "CARD",
+                     *       "passUsed": null,
+                     *       "transactionId": "txn_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "cancelledAt": null,
+                     *       "attendance": "unknown",
+                     *       "discountCode": null,
+                     *       "refunded": false,
+                     *       "pricingOptionId": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "purchasedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "late": false,
+                     *       "creditsReturned": 0,
+                     *       "refundDue": 0,
+                     *       "refundedAmount": 0,
+                     *       "refundedAt": null,
+                     *       "cancellationReason": "",
+                     *       "updatedAt": "2026-03-02T10:00:00Z",
+                     *       "price": 12.5,
+                     *       "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Registration"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRegistrationHistory: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The registration's id (`reg_…`).
+                 * @example reg_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["RegistrationIdOnly"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the history */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "history": [
+                     *         {
+                     *           "action": "booked",
+                     *           "at": "2026-03-01T10:00:00Z",
+                     *           "actor": "key_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "via": "interface_b",
+                     *           "after": {
+                     *             "eventDateId": "date_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "eventDate": "2026-03-30T08:30:00Z",
+                     *             "timezone": "Europe/London",
+                     *             "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "eventTitle": "Morning Flow",
+                     *             "pricingOptionId": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "spots": 1,
+                     *             "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "attendance": "unknown",
+                     *             "price": 12.5,
+                     *             "credits": 0
+                     *           },
+                     *           "reason": "",
+                     *           "amount": 12.5,
+                     *           "paymentMethod": "CARD",
+                     *           "paymentReference": "pi_3PqX",
+                     *           "policyWaived": false,
+                     *           "swappedWith": null
+                     *         },
+                     *         {
+                     *           "action": "moved",
+                     *           "at": "2026-03-02T10:00:00Z",
+                     *           "actor": "admin_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "via": "dashboard",
+                     *           "before": {
+                     *             "eventDateId": "date_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "eventDate": "2026-03-30T08:30:00Z",
+                     *             "timezone": "Europe/London",
+                     *             "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "eventTitle": "Morning Flow",
+                     *             "pricingOptionId": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "spots": 1,
+                     *             "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "attendance": "unknown",
+                     *             "price": 12.5,
+                     *             "credits": 0
+                     *           },
+                     *           "after": {
+                     *             "eventDateId": "date_01kg4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "eventDate": "2026-04-06T08:30:00Z",
+                     *             "timezone": "Europe/London",
+                     *             "eventId": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "eventTitle": "Morning Flow",
+                     *             "pricingOptionId": "po-01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "spots": 1,
+                     *             "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "attendance": "unknown",
+                     *             "price": 15,
+                     *             "credits": 0
+                     *           },
+                     *           "reason": "",
+                     *           "amount": 2.5,
+                     *           "paymentMethod": "CARD",
+                     *           "paymentReference": "pi_3PqY",
+                     *           "policyWaived": false,
+                     *           "swappedWith": null
+                     *         }
+                     *       ],
+                     *       "total": 2,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["HistoryPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
@@ -10567,7 +11476,9 @@ export interface operations {
                      *               "refundedAmount": 0,
                      *               "refundedAt": null,
                      *               "cancellationReason": "",
-                     *               "updatedAt": "2026-03-01T10:00:00Z"
+                     *               "updatedAt": "2026-03-01T10:00:00Z",
+                     *               "price": 12.5,
+                     *               "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *             }
                      *           ],
                      *           "createdAt": "2026-03-01T10:00:00Z",
@@ -10679,7 +11590,9 @@ export interface operations {
                      *           "refundedAmount": 0,
                      *           "refundedAt": null,
                      *           "cancellationReason": "",
-                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *           "updatedAt": "2026-03-01T10:00:00Z",
+                     *           "price": 12.5,
+                     *           "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *         }
                      *       ],
                      *       "createdAt": "2026-03-01T10:00:00Z",
@@ -10769,7 +11682,9 @@ export interface operations {
                      *           "refundedAmount": 0,
                      *           "refundedAt": null,
                      *           "cancellationReason": "",
-                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *           "updatedAt": "2026-03-01T10:00:00Z",
+                     *           "price": 12.5,
+                     *           "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *         }
                      *       ],
                      *       "createdAt": "2026-03-01T10:00:00Z",
@@ -11092,7 +12007,9 @@ export interface operations {
                      *           "refundedAmount": 0,
                      *           "refundedAt": null,
                      *           "cancellationReason": "",
-                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *           "updatedAt": "2026-03-01T10:00:00Z",
+                     *           "price": 12.5,
+                     *           "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *         }
                      *       ],
                      *       "createdAt": "2026-03-01T10:00:00Z",
@@ -11412,7 +12329,9 @@ export interface operations {
                      *           "refundedAmount": 0,
                      *           "refundedAt": null,
                      *           "cancellationReason": "",
-                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *           "updatedAt": "2026-03-01T10:00:00Z",
+                     *           "price": 12.5,
+                     *           "managedById": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"
                      *         }
                      *       ],
                      *       "createdAt": "2026-03-01T10:00:00Z",
@@ -20455,6 +21374,112 @@ export interface operations {
                             [key: string]: unknown;
                         };
                     } & components["schemas"]["Appointment"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    registrationMoved: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "registration.moved";
+                    data?: {
+                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        previous?: {
+                            [key: string]: unknown;
+                        };
+                    } & components["schemas"]["Registration"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    registrationTransferred: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "registration.transferred";
+                    data?: {
+                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        previous?: {
+                            [key: string]: unknown;
+                        };
+                    } & components["schemas"]["Registration"];
                 } & components["schemas"]["WebhookMessage"];
             };
         };

@@ -677,6 +677,48 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "registration.moved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A registration is moved
+         * @description The date, the pricing option or the spots of a registration change. Sent only to endpoints that subscribe to it. The data is the registration
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["registrationMoved"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "registration.transferred": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A registration is transferred
+         * @description A registration is given to another customer, or its manager changes. Sent only to endpoints that subscribe to it. The data is the registration
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["registrationTransferred"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -850,7 +892,7 @@ export interface components {
              * @enum {string}
              */
             status: "confirmed" | "cancelled";
-            /** @description The amount paid in major units, including tax. It is 0 if a pass paid. */
+            /** @description The amount paid in major units, including tax and what was paid with moves. It is 0 if a pass paid. */
             totalPaid: number;
             /** @description The currency of `totalPaid` (ISO 4217). If a pass paid, it is the company's currency. */
             currency: string;
@@ -884,7 +926,7 @@ export interface components {
             late: boolean;
             /** @description The number of credits returned to the pass. */
             creditsReturned: number;
-            /** @description The amount in major units that is still to be refunded after a cancellation. */
+            /** @description The amount in major units that is still to be refunded, after a cancellation or after a move that lowered the price. */
             refundDue: number;
             /** @description The amount in major units that was refunded. */
             refundedAmount: number;
@@ -894,6 +936,10 @@ export interface components {
             cancellationReason: string;
             /** @description When the registration was last updated. */
             updatedAt: string;
+            /** @description The price now in major units. It is less than `totalPaid` after a move that lowered it, and 0 if a pass paid. */
+            price: number;
+            /** @description The id of the customer who manages the registration: the customer who paid, or after a transfer the recipient, unless the buyer kept control. */
+            managedById: string;
             /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
             previous?: {
                 [key: string]: unknown;
@@ -2460,6 +2506,30 @@ export interface components {
             test?: components["schemas"]["Test"];
             data: components["schemas"]["Appointment"];
         };
+        RegistrationMoved: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "registration.moved";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["Registration"];
+        };
+        RegistrationTransferred: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "registration.transferred";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["Registration"];
+        };
     };
     responses: {
         /** @description Your program has stored the message. The platform ignores the body and logs its first 4 kB. A body of more than 1 MiB is a failure. */
@@ -3757,6 +3827,84 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["AppointmentCancelled"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    registrationMoved: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegistrationMoved"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    registrationTransferred: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegistrationTransferred"];
             };
         };
         responses: {

@@ -305,7 +305,7 @@ type MoveOutcome struct {
 	Currency string `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
 	// The amount that the customer pays with the move, in minor units.
 	AmountDue int64 `protobuf:"varint,6,opt,name=amount_due,json=amountDue,proto3" json:"amount_due,omitempty"`
-	// The amount that is due to the customer after the move, in minor units, including earlier ones.
+	// The amount due to the customer after the move, in minor units, together with what was due before.
 	RefundDue int64 `protobuf:"varint,7,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
 	// Credits of the booking; 0 if it is not paid by pass.
 	CreditsBefore int32 `protobuf:"varint,8,opt,name=credits_before,json=creditsBefore,proto3" json:"credits_before,omitempty"`
@@ -843,8 +843,9 @@ type ListBookingHistoryRequest struct {
 	BookingId string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
 	// 1 to 200; 0 means 50.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the previous response.
+	// From the previous response. If empty, the list starts at offset.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	Offset        int64  `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -900,10 +901,19 @@ func (x *ListBookingHistoryRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListBookingHistoryRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
 type ListBookingHistoryResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entries       []*BookingHistoryEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The number of all entries.
+	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -952,20 +962,28 @@ func (x *ListBookingHistoryResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *ListBookingHistoryResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
 // BookingHistoryEntry is one change of a booking.
 type BookingHistoryEntry struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Action BookingAction          `protobuf:"varint,1,opt,name=action,proto3,enum=reservation.booking.v1.BookingAction" json:"action,omitempty"`
 	// By the company's clock.
 	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
-	// The caller that made the change: the m2m_ (Interface A), key_ (Interface B), svc_ or admin_ (dashboard) identifier; "booking" for a change by the platform itself; empty if it is not known.
+	// The caller who made the change: the m2m_ (Interface A), key_ (Interface B), svc_ or admin_ (dashboard) identifier
+	// of the caller; "booking" for a change by the platform itself; empty if it is not known.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
 	// The booking before and after the change, with the members that such a change can change.
 	Before *BookingFacts `protobuf:"bytes,4,opt,name=before,proto3" json:"before,omitempty"`
 	After  *BookingFacts `protobuf:"bytes,5,opt,name=after,proto3" json:"after,omitempty"`
 	// Why, if a reason was given: of a cancellation, or of a change after the start.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The amount paid or refunded with the change, in minor units, and how; 0 if there was none.
+	// The amount that was paid or refunded with the change, in minor units, and how; 0 if nothing was.
 	Amount           int64         `protobuf:"varint,7,opt,name=amount,proto3" json:"amount,omitempty"`
 	PaymentMethod    PaymentMethod `protobuf:"varint,8,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
 	PaymentReference string        `protobuf:"bytes,9,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
@@ -1300,16 +1318,18 @@ const file_reservation_booking_v1_booking_change_proto_rawDesc = "" +
 	"\x14SwapBookingsResponse\x12H\n" +
 	"\fregistration\x18\x01 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\x12:\n" +
 	"\x05other\x18\x02 \x01(\v2$.reservation.booking.v1.RegistrationR\x05other\x12\x18\n" +
-	"\achanged\x18\x03 \x01(\bR\achanged\"\x89\x01\n" +
+	"\achanged\x18\x03 \x01(\bR\achanged\"\xa1\x01\n" +
 	"\x19ListBookingHistoryRequest\x12&\n" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\x8b\x01\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
+	"\x06offset\x18\x04 \x01(\x03R\x06offset\"\xa1\x01\n" +
 	"\x1aListBookingHistoryResponse\x12E\n" +
 	"\aentries\x18\x01 \x03(\v2+.reservation.booking.v1.BookingHistoryEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x83\x04\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\x83\x04\n" +
 	"\x13BookingHistoryEntry\x12=\n" +
 	"\x06action\x18\x01 \x01(\x0e2%.reservation.booking.v1.BookingActionR\x06action\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n" +

@@ -719,7 +719,7 @@ type BookingMoved struct {
 	Booking *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
 	// The booking before the change.
 	Previous *BookingSnapshot `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
-	// The amount paid with the move, in minor units; 0 if there was none.
+	// The amount that was paid with the move, in minor units; 0 if nothing was.
 	AmountPaid       int64         `protobuf:"varint,3,opt,name=amount_paid,json=amountPaid,proto3" json:"amount_paid,omitempty"`
 	PaymentMethod    PaymentMethod `protobuf:"varint,4,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
 	PaymentReference string        `protobuf:"bytes,5,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`

@@ -96,6 +96,10 @@ const (
 	EventType_EVENT_TYPE_APPOINTMENT_MOVED EventType = 31
 	// appointment.cancelled
 	EventType_EVENT_TYPE_APPOINTMENT_CANCELLED EventType = 32
+	// registration.moved
+	EventType_EVENT_TYPE_REGISTRATION_MOVED EventType = 33
+	// registration.transferred
+	EventType_EVENT_TYPE_REGISTRATION_TRANSFERRED EventType = 34
 )
 
 // Enum value maps for EventType.
@@ -134,6 +138,8 @@ var (
 		30: "EVENT_TYPE_APPOINTMENT_BOOKED",
 		31: "EVENT_TYPE_APPOINTMENT_MOVED",
 		32: "EVENT_TYPE_APPOINTMENT_CANCELLED",
+		33: "EVENT_TYPE_REGISTRATION_MOVED",
+		34: "EVENT_TYPE_REGISTRATION_TRANSFERRED",
 	}
 	EventType_value = map[string]int32{
 		"EVENT_TYPE_UNSPECIFIED":                      0,
@@ -169,6 +175,8 @@ var (
 		"EVENT_TYPE_APPOINTMENT_BOOKED":               30,
 		"EVENT_TYPE_APPOINTMENT_MOVED":                31,
 		"EVENT_TYPE_APPOINTMENT_CANCELLED":            32,
+		"EVENT_TYPE_REGISTRATION_MOVED":               33,
+		"EVENT_TYPE_REGISTRATION_TRANSFERRED":         34,
 	}
 )
 
@@ -3217,7 +3225,7 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x10p95_microseconds\x18\x06 \x01(\x03R\x0fp95Microseconds\x12)\n" +
 	"\x10p99_microseconds\x18\a \x01(\x03R\x0fp99Microseconds\"[\n" +
 	"\x15GetStatisticsResponse\x12B\n" +
-	"\abuckets\x18\x01 \x03(\v2(.reservation.webhook.v1.StatisticsBucketR\abuckets*\x83\t\n" +
+	"\abuckets\x18\x01 \x03(\v2(.reservation.webhook.v1.StatisticsBucketR\abuckets*\xcf\t\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fEVENT_TYPE_REGISTRATION_CREATED\x10\x01\x12\x1d\n" +
@@ -3252,7 +3260,9 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x1aEVENT_TYPE_MEDIA_COMPLETED\x10\x1d\x12!\n" +
 	"\x1dEVENT_TYPE_APPOINTMENT_BOOKED\x10\x1e\x12 \n" +
 	"\x1cEVENT_TYPE_APPOINTMENT_MOVED\x10\x1f\x12$\n" +
-	" EVENT_TYPE_APPOINTMENT_CANCELLED\x10 *\x87\x01\n" +
+	" EVENT_TYPE_APPOINTMENT_CANCELLED\x10 \x12!\n" +
+	"\x1dEVENT_TYPE_REGISTRATION_MOVED\x10!\x12'\n" +
+	"#EVENT_TYPE_REGISTRATION_TRANSFERRED\x10\"*\x87\x01\n" +
 	"\x0eDisabledReason\x12\x1f\n" +
 	"\x1bDISABLED_REASON_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19DISABLED_REASON_REQUESTED\x10\x01\x12\x18\n" +

@@ -2412,7 +2412,7 @@ var File_reservation_edge_b_v1_interface_b_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a'reservation/edge/b/v1/appointment.proto\x1a,reservation/edge/b/v1/appointment_type.proto\x1a$reservation/edge/b/v1/calendar.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a!reservation/edge/b/v1/media.proto\x1a reservation/edge/b/v1/plan.proto\x1a(reservation/edge/b/v1/registration.proto\x1a#reservation/edge/b/v1/request.proto\x1a reservation/edge/b/v1/room.proto\x1a!reservation/edge/b/v1/staff.proto\x1a(reservation/edge/b/v1/subscription.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
+	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a'reservation/edge/b/v1/appointment.proto\x1a,reservation/edge/b/v1/appointment_type.proto\x1a$reservation/edge/b/v1/calendar.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a!reservation/edge/b/v1/media.proto\x1a reservation/edge/b/v1/plan.proto\x1a(reservation/edge/b/v1/registration.proto\x1a/reservation/edge/b/v1/registration_change.proto\x1a#reservation/edge/b/v1/request.proto\x1a reservation/edge/b/v1/room.proto\x1a!reservation/edge/b/v1/staff.proto\x1a(reservation/edge/b/v1/subscription.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
 	"\fTokenRequest\x12%\n" +
 	"\aapi_key\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x06apiKey\x88\x01\x01\x12,\n" +
 	"\n" +
@@ -2662,7 +2662,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\x97\x84\x01\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2ш\x01\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -2691,6 +2691,11 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x13PreviewCancellation\x121.reservation.edge.b.v1.PreviewCancellationRequest\x1a2.reservation.edge.b.v1.PreviewCancellationResponse\x12y\n" +
 	"\x12RefundRegistration\x120.reservation.edge.b.v1.RefundRegistrationRequest\x1a1.reservation.edge.b.v1.RefundRegistrationResponse\x12s\n" +
 	"\x10RecordAttendance\x12..reservation.edge.b.v1.RecordAttendanceRequest\x1a/.reservation.edge.b.v1.RecordAttendanceResponse\x12s\n" +
+	"\x10MoveRegistration\x12..reservation.edge.b.v1.MoveRegistrationRequest\x1a/.reservation.edge.b.v1.MoveRegistrationResponse\x12d\n" +
+	"\vPreviewMove\x12).reservation.edge.b.v1.PreviewMoveRequest\x1a*.reservation.edge.b.v1.PreviewMoveResponse\x12\x7f\n" +
+	"\x14TransferRegistration\x122.reservation.edge.b.v1.TransferRegistrationRequest\x1a3.reservation.edge.b.v1.TransferRegistrationResponse\x12v\n" +
+	"\x11SwapRegistrations\x12/.reservation.edge.b.v1.SwapRegistrationsRequest\x1a0.reservation.edge.b.v1.SwapRegistrationsResponse\x12d\n" +
+	"\vListHistory\x12).reservation.edge.b.v1.ListHistoryRequest\x1a*.reservation.edge.b.v1.ListHistoryResponse\x12s\n" +
 	"\x10ListTransactions\x12..reservation.edge.b.v1.ListTransactionsRequest\x1a/.reservation.edge.b.v1.ListTransactionsResponse\x12v\n" +
 	"\x11CreateTransaction\x12/.reservation.edge.b.v1.CreateTransactionRequest\x1a0.reservation.edge.b.v1.CreateTransactionResponse\x12m\n" +
 	"\x0eGetTransaction\x12,.reservation.edge.b.v1.GetTransactionRequest\x1a-.reservation.edge.b.v1.GetTransactionResponse\x12a\n" +
@@ -2901,253 +2906,263 @@ var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
 	(*PreviewCancellationRequest)(nil),              // 57: reservation.edge.b.v1.PreviewCancellationRequest
 	(*RefundRegistrationRequest)(nil),               // 58: reservation.edge.b.v1.RefundRegistrationRequest
 	(*RecordAttendanceRequest)(nil),                 // 59: reservation.edge.b.v1.RecordAttendanceRequest
-	(*ListTransactionsRequest)(nil),                 // 60: reservation.edge.b.v1.ListTransactionsRequest
-	(*CreateTransactionRequest)(nil),                // 61: reservation.edge.b.v1.CreateTransactionRequest
-	(*GetTransactionRequest)(nil),                   // 62: reservation.edge.b.v1.GetTransactionRequest
-	(*CreateHoldRequest)(nil),                       // 63: reservation.edge.b.v1.CreateHoldRequest
-	(*GetHoldRequest)(nil),                          // 64: reservation.edge.b.v1.GetHoldRequest
-	(*ConfirmHoldRequest)(nil),                      // 65: reservation.edge.b.v1.ConfirmHoldRequest
-	(*DeleteHoldRequest)(nil),                       // 66: reservation.edge.b.v1.DeleteHoldRequest
-	(*ListWaitlistEntriesRequest)(nil),              // 67: reservation.edge.b.v1.ListWaitlistEntriesRequest
-	(*GetWaitlistEntryRequest)(nil),                 // 68: reservation.edge.b.v1.GetWaitlistEntryRequest
-	(*AcceptOfferRequest)(nil),                      // 69: reservation.edge.b.v1.AcceptOfferRequest
-	(*DeleteWaitlistEntryRequest)(nil),              // 70: reservation.edge.b.v1.DeleteWaitlistEntryRequest
-	(*ListCalendarsRequest)(nil),                    // 71: reservation.edge.b.v1.ListCalendarsRequest
-	(*GetCalendarRequest)(nil),                      // 72: reservation.edge.b.v1.GetCalendarRequest
-	(*CreateCalendarRequest)(nil),                   // 73: reservation.edge.b.v1.CreateCalendarRequest
-	(*DeleteCalendarRequest)(nil),                   // 74: reservation.edge.b.v1.DeleteCalendarRequest
-	(*ListDiscountCodesRequest)(nil),                // 75: reservation.edge.b.v1.ListDiscountCodesRequest
-	(*GetDiscountCodeRequest)(nil),                  // 76: reservation.edge.b.v1.GetDiscountCodeRequest
-	(*CreateDiscountCodeRequest)(nil),               // 77: reservation.edge.b.v1.CreateDiscountCodeRequest
-	(*UpdateDiscountCodeRequest)(nil),               // 78: reservation.edge.b.v1.UpdateDiscountCodeRequest
-	(*ListLedgerRequest)(nil),                       // 79: reservation.edge.b.v1.ListLedgerRequest
-	(*ListWebhookEndpointsRequest)(nil),             // 80: reservation.edge.b.v1.ListWebhookEndpointsRequest
-	(*GetWebhookEndpointRequest)(nil),               // 81: reservation.edge.b.v1.GetWebhookEndpointRequest
-	(*CreateWebhookEndpointRequest)(nil),            // 82: reservation.edge.b.v1.CreateWebhookEndpointRequest
-	(*UpdateWebhookEndpointRequest)(nil),            // 83: reservation.edge.b.v1.UpdateWebhookEndpointRequest
-	(*DeleteWebhookEndpointRequest)(nil),            // 84: reservation.edge.b.v1.DeleteWebhookEndpointRequest
-	(*GetWebhookSecretRequest)(nil),                 // 85: reservation.edge.b.v1.GetWebhookSecretRequest
-	(*RotateWebhookSecretRequest)(nil),              // 86: reservation.edge.b.v1.RotateWebhookSecretRequest
-	(*SendWebhookTestRequest)(nil),                  // 87: reservation.edge.b.v1.SendWebhookTestRequest
-	(*ListWebhookDeliveriesRequest)(nil),            // 88: reservation.edge.b.v1.ListWebhookDeliveriesRequest
-	(*GetWebhookDeliveryRequest)(nil),               // 89: reservation.edge.b.v1.GetWebhookDeliveryRequest
-	(*ReplayWebhookDeliveryRequest)(nil),            // 90: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
-	(*ReplayWebhookDeliveriesRequest)(nil),          // 91: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
-	(*ListWebhookMessagesRequest)(nil),              // 92: reservation.edge.b.v1.ListWebhookMessagesRequest
-	(*ListRequestsRequest)(nil),                     // 93: reservation.edge.b.v1.ListRequestsRequest
-	(*GetRequestRequest)(nil),                       // 94: reservation.edge.b.v1.GetRequestRequest
-	(*ListPlansRequest)(nil),                        // 95: reservation.edge.b.v1.ListPlansRequest
-	(*GetPlanRequest)(nil),                          // 96: reservation.edge.b.v1.GetPlanRequest
-	(*CreatePlanRequest)(nil),                       // 97: reservation.edge.b.v1.CreatePlanRequest
-	(*UpdatePlanRequest)(nil),                       // 98: reservation.edge.b.v1.UpdatePlanRequest
-	(*ListSubscriptionsRequest)(nil),                // 99: reservation.edge.b.v1.ListSubscriptionsRequest
-	(*GetSubscriptionRequest)(nil),                  // 100: reservation.edge.b.v1.GetSubscriptionRequest
-	(*CreateSubscriptionRequest)(nil),               // 101: reservation.edge.b.v1.CreateSubscriptionRequest
-	(*ListSubscriptionPeriodsRequest)(nil),          // 102: reservation.edge.b.v1.ListSubscriptionPeriodsRequest
-	(*ListAccountEntriesRequest)(nil),               // 103: reservation.edge.b.v1.ListAccountEntriesRequest
-	(*PauseSubscriptionRequest)(nil),                // 104: reservation.edge.b.v1.PauseSubscriptionRequest
-	(*ResumeSubscriptionRequest)(nil),               // 105: reservation.edge.b.v1.ResumeSubscriptionRequest
-	(*PreviewPlanChangeRequest)(nil),                // 106: reservation.edge.b.v1.PreviewPlanChangeRequest
-	(*ChangePlanRequest)(nil),                       // 107: reservation.edge.b.v1.ChangePlanRequest
-	(*WithdrawPlanChangeRequest)(nil),               // 108: reservation.edge.b.v1.WithdrawPlanChangeRequest
-	(*PreviewSubscriptionCancellationRequest)(nil),  // 109: reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
-	(*CancelSubscriptionRequest)(nil),               // 110: reservation.edge.b.v1.CancelSubscriptionRequest
-	(*WithdrawCancellationRequest)(nil),             // 111: reservation.edge.b.v1.WithdrawCancellationRequest
-	(*RecordPaymentRequest)(nil),                    // 112: reservation.edge.b.v1.RecordPaymentRequest
-	(*RecordPaymentFailureRequest)(nil),             // 113: reservation.edge.b.v1.RecordPaymentFailureRequest
-	(*WaivePaymentRequest)(nil),                     // 114: reservation.edge.b.v1.WaivePaymentRequest
-	(*RecordRefundRequest)(nil),                     // 115: reservation.edge.b.v1.RecordRefundRequest
-	(*GetSubscriptionSettingsRequest)(nil),          // 116: reservation.edge.b.v1.GetSubscriptionSettingsRequest
-	(*UpdateSubscriptionSettingsRequest)(nil),       // 117: reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
-	(*ListMediaRequest)(nil),                        // 118: reservation.edge.b.v1.ListMediaRequest
-	(*GetMediaItemRequest)(nil),                     // 119: reservation.edge.b.v1.GetMediaItemRequest
-	(*CreateMediaItemRequest)(nil),                  // 120: reservation.edge.b.v1.CreateMediaItemRequest
-	(*UpdateMediaItemRequest)(nil),                  // 121: reservation.edge.b.v1.UpdateMediaItemRequest
-	(*DeleteMediaItemRequest)(nil),                  // 122: reservation.edge.b.v1.DeleteMediaItemRequest
-	(*CreateUploadRequest)(nil),                     // 123: reservation.edge.b.v1.CreateUploadRequest
-	(*GetUploadRequest)(nil),                        // 124: reservation.edge.b.v1.GetUploadRequest
-	(*CompleteUploadRequest)(nil),                   // 125: reservation.edge.b.v1.CompleteUploadRequest
-	(*CancelUploadRequest)(nil),                     // 126: reservation.edge.b.v1.CancelUploadRequest
-	(*CreatePlaybackLinkRequest)(nil),               // 127: reservation.edge.b.v1.CreatePlaybackLinkRequest
-	(*RecordProgressRequest)(nil),                   // 128: reservation.edge.b.v1.RecordProgressRequest
-	(*ListMediaCollectionsRequest)(nil),             // 129: reservation.edge.b.v1.ListMediaCollectionsRequest
-	(*GetMediaCollectionRequest)(nil),               // 130: reservation.edge.b.v1.GetMediaCollectionRequest
-	(*CreateMediaCollectionRequest)(nil),            // 131: reservation.edge.b.v1.CreateMediaCollectionRequest
-	(*UpdateMediaCollectionRequest)(nil),            // 132: reservation.edge.b.v1.UpdateMediaCollectionRequest
-	(*DeleteMediaCollectionRequest)(nil),            // 133: reservation.edge.b.v1.DeleteMediaCollectionRequest
-	(*ListMediaEntitlementsRequest)(nil),            // 134: reservation.edge.b.v1.ListMediaEntitlementsRequest
-	(*GetMediaEntitlementRequest)(nil),              // 135: reservation.edge.b.v1.GetMediaEntitlementRequest
-	(*CreateMediaEntitlementRequest)(nil),           // 136: reservation.edge.b.v1.CreateMediaEntitlementRequest
-	(*DeleteMediaEntitlementRequest)(nil),           // 137: reservation.edge.b.v1.DeleteMediaEntitlementRequest
-	(*ListCustomerMediaRequest)(nil),                // 138: reservation.edge.b.v1.ListCustomerMediaRequest
-	(*GetCustomerMediaRequest)(nil),                 // 139: reservation.edge.b.v1.GetCustomerMediaRequest
-	(*ListStaffRequest)(nil),                        // 140: reservation.edge.b.v1.ListStaffRequest
-	(*GetStaffMemberRequest)(nil),                   // 141: reservation.edge.b.v1.GetStaffMemberRequest
-	(*CreateStaffMemberRequest)(nil),                // 142: reservation.edge.b.v1.CreateStaffMemberRequest
-	(*UpdateStaffMemberRequest)(nil),                // 143: reservation.edge.b.v1.UpdateStaffMemberRequest
-	(*GetWorkingHoursRequest)(nil),                  // 144: reservation.edge.b.v1.GetWorkingHoursRequest
-	(*UpdateWorkingHoursRequest)(nil),               // 145: reservation.edge.b.v1.UpdateWorkingHoursRequest
-	(*ListTimeOffRequest)(nil),                      // 146: reservation.edge.b.v1.ListTimeOffRequest
-	(*GetTimeOffRequest)(nil),                       // 147: reservation.edge.b.v1.GetTimeOffRequest
-	(*CreateTimeOffRequest)(nil),                    // 148: reservation.edge.b.v1.CreateTimeOffRequest
-	(*DeleteTimeOffRequest)(nil),                    // 149: reservation.edge.b.v1.DeleteTimeOffRequest
-	(*ListHolidaysRequest)(nil),                     // 150: reservation.edge.b.v1.ListHolidaysRequest
-	(*GetHolidayRequest)(nil),                       // 151: reservation.edge.b.v1.GetHolidayRequest
-	(*CreateHolidayRequest)(nil),                    // 152: reservation.edge.b.v1.CreateHolidayRequest
-	(*DeleteHolidayRequest)(nil),                    // 153: reservation.edge.b.v1.DeleteHolidayRequest
-	(*ListRoomsRequest)(nil),                        // 154: reservation.edge.b.v1.ListRoomsRequest
-	(*GetRoomRequest)(nil),                          // 155: reservation.edge.b.v1.GetRoomRequest
-	(*CreateRoomRequest)(nil),                       // 156: reservation.edge.b.v1.CreateRoomRequest
-	(*UpdateRoomRequest)(nil),                       // 157: reservation.edge.b.v1.UpdateRoomRequest
-	(*ListAppointmentTypesRequest)(nil),             // 158: reservation.edge.b.v1.ListAppointmentTypesRequest
-	(*GetAppointmentTypeRequest)(nil),               // 159: reservation.edge.b.v1.GetAppointmentTypeRequest
-	(*CreateAppointmentTypeRequest)(nil),            // 160: reservation.edge.b.v1.CreateAppointmentTypeRequest
-	(*UpdateAppointmentTypeRequest)(nil),            // 161: reservation.edge.b.v1.UpdateAppointmentTypeRequest
-	(*FindSlotsRequest)(nil),                        // 162: reservation.edge.b.v1.FindSlotsRequest
-	(*ListAppointmentsRequest)(nil),                 // 163: reservation.edge.b.v1.ListAppointmentsRequest
-	(*GetAppointmentRequest)(nil),                   // 164: reservation.edge.b.v1.GetAppointmentRequest
-	(*CreateAppointmentRequest)(nil),                // 165: reservation.edge.b.v1.CreateAppointmentRequest
-	(*MoveAppointmentRequest)(nil),                  // 166: reservation.edge.b.v1.MoveAppointmentRequest
-	(*CancelAppointmentRequest)(nil),                // 167: reservation.edge.b.v1.CancelAppointmentRequest
-	(*CreateAppointmentHoldRequest)(nil),            // 168: reservation.edge.b.v1.CreateAppointmentHoldRequest
-	(*ListAssignmentsRequest)(nil),                  // 169: reservation.edge.b.v1.ListAssignmentsRequest
-	(*GetTestClockRequest)(nil),                     // 170: reservation.edge.b.v1.GetTestClockRequest
-	(*AdvanceTestClockRequest)(nil),                 // 171: reservation.edge.b.v1.AdvanceTestClockRequest
-	(*ResetTestDataRequest)(nil),                    // 172: reservation.edge.b.v1.ResetTestDataRequest
-	(*ListEventsResponse)(nil),                      // 173: reservation.edge.b.v1.ListEventsResponse
-	(*GetEventResponse)(nil),                        // 174: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventResponse)(nil),                     // 175: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventResponse)(nil),                     // 176: reservation.edge.b.v1.UpdateEventResponse
-	(*DeleteEventResponse)(nil),                     // 177: reservation.edge.b.v1.DeleteEventResponse
-	(*ListRegistrationsResponse)(nil),               // 178: reservation.edge.b.v1.ListRegistrationsResponse
-	(*CreateRegistrationResponse)(nil),              // 179: reservation.edge.b.v1.CreateRegistrationResponse
-	(*GetRegistrationResponse)(nil),                 // 180: reservation.edge.b.v1.GetRegistrationResponse
-	(*DeleteRegistrationResponse)(nil),              // 181: reservation.edge.b.v1.DeleteRegistrationResponse
-	(*AddEventDateResponse)(nil),                    // 182: reservation.edge.b.v1.AddEventDateResponse
-	(*ListEventDatesResponse)(nil),                  // 183: reservation.edge.b.v1.ListEventDatesResponse
-	(*GetEventDateResponse)(nil),                    // 184: reservation.edge.b.v1.GetEventDateResponse
-	(*UpdateEventDateResponse)(nil),                 // 185: reservation.edge.b.v1.UpdateEventDateResponse
-	(*CancelEventDateResponse)(nil),                 // 186: reservation.edge.b.v1.CancelEventDateResponse
-	(*JoinWaitlistResponse)(nil),                    // 187: reservation.edge.b.v1.JoinWaitlistResponse
-	(*ListAllRegistrationsResponse)(nil),            // 188: reservation.edge.b.v1.ListAllRegistrationsResponse
-	(*GetAnyRegistrationResponse)(nil),              // 189: reservation.edge.b.v1.GetAnyRegistrationResponse
-	(*CancelRegistrationResponse)(nil),              // 190: reservation.edge.b.v1.CancelRegistrationResponse
-	(*PreviewCancellationResponse)(nil),             // 191: reservation.edge.b.v1.PreviewCancellationResponse
-	(*RefundRegistrationResponse)(nil),              // 192: reservation.edge.b.v1.RefundRegistrationResponse
-	(*RecordAttendanceResponse)(nil),                // 193: reservation.edge.b.v1.RecordAttendanceResponse
-	(*ListTransactionsResponse)(nil),                // 194: reservation.edge.b.v1.ListTransactionsResponse
-	(*CreateTransactionResponse)(nil),               // 195: reservation.edge.b.v1.CreateTransactionResponse
-	(*GetTransactionResponse)(nil),                  // 196: reservation.edge.b.v1.GetTransactionResponse
-	(*CreateHoldResponse)(nil),                      // 197: reservation.edge.b.v1.CreateHoldResponse
-	(*GetHoldResponse)(nil),                         // 198: reservation.edge.b.v1.GetHoldResponse
-	(*ConfirmHoldResponse)(nil),                     // 199: reservation.edge.b.v1.ConfirmHoldResponse
-	(*DeleteHoldResponse)(nil),                      // 200: reservation.edge.b.v1.DeleteHoldResponse
-	(*ListWaitlistEntriesResponse)(nil),             // 201: reservation.edge.b.v1.ListWaitlistEntriesResponse
-	(*GetWaitlistEntryResponse)(nil),                // 202: reservation.edge.b.v1.GetWaitlistEntryResponse
-	(*AcceptOfferResponse)(nil),                     // 203: reservation.edge.b.v1.AcceptOfferResponse
-	(*DeleteWaitlistEntryResponse)(nil),             // 204: reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	(*ListCalendarsResponse)(nil),                   // 205: reservation.edge.b.v1.ListCalendarsResponse
-	(*GetCalendarResponse)(nil),                     // 206: reservation.edge.b.v1.GetCalendarResponse
-	(*CreateCalendarResponse)(nil),                  // 207: reservation.edge.b.v1.CreateCalendarResponse
-	(*DeleteCalendarResponse)(nil),                  // 208: reservation.edge.b.v1.DeleteCalendarResponse
-	(*ListDiscountCodesResponse)(nil),               // 209: reservation.edge.b.v1.ListDiscountCodesResponse
-	(*GetDiscountCodeResponse)(nil),                 // 210: reservation.edge.b.v1.GetDiscountCodeResponse
-	(*CreateDiscountCodeResponse)(nil),              // 211: reservation.edge.b.v1.CreateDiscountCodeResponse
-	(*UpdateDiscountCodeResponse)(nil),              // 212: reservation.edge.b.v1.UpdateDiscountCodeResponse
-	(*ListLedgerResponse)(nil),                      // 213: reservation.edge.b.v1.ListLedgerResponse
-	(*ListWebhookEndpointsResponse)(nil),            // 214: reservation.edge.b.v1.ListWebhookEndpointsResponse
-	(*GetWebhookEndpointResponse)(nil),              // 215: reservation.edge.b.v1.GetWebhookEndpointResponse
-	(*CreateWebhookEndpointResponse)(nil),           // 216: reservation.edge.b.v1.CreateWebhookEndpointResponse
-	(*UpdateWebhookEndpointResponse)(nil),           // 217: reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	(*DeleteWebhookEndpointResponse)(nil),           // 218: reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	(*GetWebhookSecretResponse)(nil),                // 219: reservation.edge.b.v1.GetWebhookSecretResponse
-	(*RotateWebhookSecretResponse)(nil),             // 220: reservation.edge.b.v1.RotateWebhookSecretResponse
-	(*SendWebhookTestResponse)(nil),                 // 221: reservation.edge.b.v1.SendWebhookTestResponse
-	(*ListWebhookDeliveriesResponse)(nil),           // 222: reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	(*GetWebhookDeliveryResponse)(nil),              // 223: reservation.edge.b.v1.GetWebhookDeliveryResponse
-	(*ReplayWebhookDeliveryResponse)(nil),           // 224: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	(*ReplayWebhookDeliveriesResponse)(nil),         // 225: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	(*ListWebhookMessagesResponse)(nil),             // 226: reservation.edge.b.v1.ListWebhookMessagesResponse
-	(*ListRequestsResponse)(nil),                    // 227: reservation.edge.b.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),                      // 228: reservation.edge.b.v1.GetRequestResponse
-	(*ListPlansResponse)(nil),                       // 229: reservation.edge.b.v1.ListPlansResponse
-	(*GetPlanResponse)(nil),                         // 230: reservation.edge.b.v1.GetPlanResponse
-	(*CreatePlanResponse)(nil),                      // 231: reservation.edge.b.v1.CreatePlanResponse
-	(*UpdatePlanResponse)(nil),                      // 232: reservation.edge.b.v1.UpdatePlanResponse
-	(*ListSubscriptionsResponse)(nil),               // 233: reservation.edge.b.v1.ListSubscriptionsResponse
-	(*GetSubscriptionResponse)(nil),                 // 234: reservation.edge.b.v1.GetSubscriptionResponse
-	(*CreateSubscriptionResponse)(nil),              // 235: reservation.edge.b.v1.CreateSubscriptionResponse
-	(*ListSubscriptionPeriodsResponse)(nil),         // 236: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	(*ListAccountEntriesResponse)(nil),              // 237: reservation.edge.b.v1.ListAccountEntriesResponse
-	(*PauseSubscriptionResponse)(nil),               // 238: reservation.edge.b.v1.PauseSubscriptionResponse
-	(*ResumeSubscriptionResponse)(nil),              // 239: reservation.edge.b.v1.ResumeSubscriptionResponse
-	(*PreviewPlanChangeResponse)(nil),               // 240: reservation.edge.b.v1.PreviewPlanChangeResponse
-	(*ChangePlanResponse)(nil),                      // 241: reservation.edge.b.v1.ChangePlanResponse
-	(*WithdrawPlanChangeResponse)(nil),              // 242: reservation.edge.b.v1.WithdrawPlanChangeResponse
-	(*PreviewSubscriptionCancellationResponse)(nil), // 243: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	(*CancelSubscriptionResponse)(nil),              // 244: reservation.edge.b.v1.CancelSubscriptionResponse
-	(*WithdrawCancellationResponse)(nil),            // 245: reservation.edge.b.v1.WithdrawCancellationResponse
-	(*RecordPaymentResponse)(nil),                   // 246: reservation.edge.b.v1.RecordPaymentResponse
-	(*RecordPaymentFailureResponse)(nil),            // 247: reservation.edge.b.v1.RecordPaymentFailureResponse
-	(*WaivePaymentResponse)(nil),                    // 248: reservation.edge.b.v1.WaivePaymentResponse
-	(*RecordRefundResponse)(nil),                    // 249: reservation.edge.b.v1.RecordRefundResponse
-	(*GetSubscriptionSettingsResponse)(nil),         // 250: reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	(*UpdateSubscriptionSettingsResponse)(nil),      // 251: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	(*ListMediaResponse)(nil),                       // 252: reservation.edge.b.v1.ListMediaResponse
-	(*GetMediaItemResponse)(nil),                    // 253: reservation.edge.b.v1.GetMediaItemResponse
-	(*CreateMediaItemResponse)(nil),                 // 254: reservation.edge.b.v1.CreateMediaItemResponse
-	(*UpdateMediaItemResponse)(nil),                 // 255: reservation.edge.b.v1.UpdateMediaItemResponse
-	(*DeleteMediaItemResponse)(nil),                 // 256: reservation.edge.b.v1.DeleteMediaItemResponse
-	(*CreateUploadResponse)(nil),                    // 257: reservation.edge.b.v1.CreateUploadResponse
-	(*GetUploadResponse)(nil),                       // 258: reservation.edge.b.v1.GetUploadResponse
-	(*CompleteUploadResponse)(nil),                  // 259: reservation.edge.b.v1.CompleteUploadResponse
-	(*CancelUploadResponse)(nil),                    // 260: reservation.edge.b.v1.CancelUploadResponse
-	(*CreatePlaybackLinkResponse)(nil),              // 261: reservation.edge.b.v1.CreatePlaybackLinkResponse
-	(*RecordProgressResponse)(nil),                  // 262: reservation.edge.b.v1.RecordProgressResponse
-	(*ListMediaCollectionsResponse)(nil),            // 263: reservation.edge.b.v1.ListMediaCollectionsResponse
-	(*GetMediaCollectionResponse)(nil),              // 264: reservation.edge.b.v1.GetMediaCollectionResponse
-	(*CreateMediaCollectionResponse)(nil),           // 265: reservation.edge.b.v1.CreateMediaCollectionResponse
-	(*UpdateMediaCollectionResponse)(nil),           // 266: reservation.edge.b.v1.UpdateMediaCollectionResponse
-	(*DeleteMediaCollectionResponse)(nil),           // 267: reservation.edge.b.v1.DeleteMediaCollectionResponse
-	(*ListMediaEntitlementsResponse)(nil),           // 268: reservation.edge.b.v1.ListMediaEntitlementsResponse
-	(*GetMediaEntitlementResponse)(nil),             // 269: reservation.edge.b.v1.GetMediaEntitlementResponse
-	(*CreateMediaEntitlementResponse)(nil),          // 270: reservation.edge.b.v1.CreateMediaEntitlementResponse
-	(*DeleteMediaEntitlementResponse)(nil),          // 271: reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	(*ListCustomerMediaResponse)(nil),               // 272: reservation.edge.b.v1.ListCustomerMediaResponse
-	(*GetCustomerMediaResponse)(nil),                // 273: reservation.edge.b.v1.GetCustomerMediaResponse
-	(*ListStaffResponse)(nil),                       // 274: reservation.edge.b.v1.ListStaffResponse
-	(*GetStaffMemberResponse)(nil),                  // 275: reservation.edge.b.v1.GetStaffMemberResponse
-	(*CreateStaffMemberResponse)(nil),               // 276: reservation.edge.b.v1.CreateStaffMemberResponse
-	(*UpdateStaffMemberResponse)(nil),               // 277: reservation.edge.b.v1.UpdateStaffMemberResponse
-	(*GetWorkingHoursResponse)(nil),                 // 278: reservation.edge.b.v1.GetWorkingHoursResponse
-	(*UpdateWorkingHoursResponse)(nil),              // 279: reservation.edge.b.v1.UpdateWorkingHoursResponse
-	(*ListTimeOffResponse)(nil),                     // 280: reservation.edge.b.v1.ListTimeOffResponse
-	(*GetTimeOffResponse)(nil),                      // 281: reservation.edge.b.v1.GetTimeOffResponse
-	(*CreateTimeOffResponse)(nil),                   // 282: reservation.edge.b.v1.CreateTimeOffResponse
-	(*DeleteTimeOffResponse)(nil),                   // 283: reservation.edge.b.v1.DeleteTimeOffResponse
-	(*ListHolidaysResponse)(nil),                    // 284: reservation.edge.b.v1.ListHolidaysResponse
-	(*GetHolidayResponse)(nil),                      // 285: reservation.edge.b.v1.GetHolidayResponse
-	(*CreateHolidayResponse)(nil),                   // 286: reservation.edge.b.v1.CreateHolidayResponse
-	(*DeleteHolidayResponse)(nil),                   // 287: reservation.edge.b.v1.DeleteHolidayResponse
-	(*ListRoomsResponse)(nil),                       // 288: reservation.edge.b.v1.ListRoomsResponse
-	(*GetRoomResponse)(nil),                         // 289: reservation.edge.b.v1.GetRoomResponse
-	(*CreateRoomResponse)(nil),                      // 290: reservation.edge.b.v1.CreateRoomResponse
-	(*UpdateRoomResponse)(nil),                      // 291: reservation.edge.b.v1.UpdateRoomResponse
-	(*ListAppointmentTypesResponse)(nil),            // 292: reservation.edge.b.v1.ListAppointmentTypesResponse
-	(*GetAppointmentTypeResponse)(nil),              // 293: reservation.edge.b.v1.GetAppointmentTypeResponse
-	(*CreateAppointmentTypeResponse)(nil),           // 294: reservation.edge.b.v1.CreateAppointmentTypeResponse
-	(*UpdateAppointmentTypeResponse)(nil),           // 295: reservation.edge.b.v1.UpdateAppointmentTypeResponse
-	(*FindSlotsResponse)(nil),                       // 296: reservation.edge.b.v1.FindSlotsResponse
-	(*ListAppointmentsResponse)(nil),                // 297: reservation.edge.b.v1.ListAppointmentsResponse
-	(*GetAppointmentResponse)(nil),                  // 298: reservation.edge.b.v1.GetAppointmentResponse
-	(*CreateAppointmentResponse)(nil),               // 299: reservation.edge.b.v1.CreateAppointmentResponse
-	(*MoveAppointmentResponse)(nil),                 // 300: reservation.edge.b.v1.MoveAppointmentResponse
-	(*CancelAppointmentResponse)(nil),               // 301: reservation.edge.b.v1.CancelAppointmentResponse
-	(*CreateAppointmentHoldResponse)(nil),           // 302: reservation.edge.b.v1.CreateAppointmentHoldResponse
-	(*ListAssignmentsResponse)(nil),                 // 303: reservation.edge.b.v1.ListAssignmentsResponse
-	(*GetTestClockResponse)(nil),                    // 304: reservation.edge.b.v1.GetTestClockResponse
-	(*AdvanceTestClockResponse)(nil),                // 305: reservation.edge.b.v1.AdvanceTestClockResponse
-	(*ResetTestDataResponse)(nil),                   // 306: reservation.edge.b.v1.ResetTestDataResponse
+	(*MoveRegistrationRequest)(nil),                 // 60: reservation.edge.b.v1.MoveRegistrationRequest
+	(*PreviewMoveRequest)(nil),                      // 61: reservation.edge.b.v1.PreviewMoveRequest
+	(*TransferRegistrationRequest)(nil),             // 62: reservation.edge.b.v1.TransferRegistrationRequest
+	(*SwapRegistrationsRequest)(nil),                // 63: reservation.edge.b.v1.SwapRegistrationsRequest
+	(*ListHistoryRequest)(nil),                      // 64: reservation.edge.b.v1.ListHistoryRequest
+	(*ListTransactionsRequest)(nil),                 // 65: reservation.edge.b.v1.ListTransactionsRequest
+	(*CreateTransactionRequest)(nil),                // 66: reservation.edge.b.v1.CreateTransactionRequest
+	(*GetTransactionRequest)(nil),                   // 67: reservation.edge.b.v1.GetTransactionRequest
+	(*CreateHoldRequest)(nil),                       // 68: reservation.edge.b.v1.CreateHoldRequest
+	(*GetHoldRequest)(nil),                          // 69: reservation.edge.b.v1.GetHoldRequest
+	(*ConfirmHoldRequest)(nil),                      // 70: reservation.edge.b.v1.ConfirmHoldRequest
+	(*DeleteHoldRequest)(nil),                       // 71: reservation.edge.b.v1.DeleteHoldRequest
+	(*ListWaitlistEntriesRequest)(nil),              // 72: reservation.edge.b.v1.ListWaitlistEntriesRequest
+	(*GetWaitlistEntryRequest)(nil),                 // 73: reservation.edge.b.v1.GetWaitlistEntryRequest
+	(*AcceptOfferRequest)(nil),                      // 74: reservation.edge.b.v1.AcceptOfferRequest
+	(*DeleteWaitlistEntryRequest)(nil),              // 75: reservation.edge.b.v1.DeleteWaitlistEntryRequest
+	(*ListCalendarsRequest)(nil),                    // 76: reservation.edge.b.v1.ListCalendarsRequest
+	(*GetCalendarRequest)(nil),                      // 77: reservation.edge.b.v1.GetCalendarRequest
+	(*CreateCalendarRequest)(nil),                   // 78: reservation.edge.b.v1.CreateCalendarRequest
+	(*DeleteCalendarRequest)(nil),                   // 79: reservation.edge.b.v1.DeleteCalendarRequest
+	(*ListDiscountCodesRequest)(nil),                // 80: reservation.edge.b.v1.ListDiscountCodesRequest
+	(*GetDiscountCodeRequest)(nil),                  // 81: reservation.edge.b.v1.GetDiscountCodeRequest
+	(*CreateDiscountCodeRequest)(nil),               // 82: reservation.edge.b.v1.CreateDiscountCodeRequest
+	(*UpdateDiscountCodeRequest)(nil),               // 83: reservation.edge.b.v1.UpdateDiscountCodeRequest
+	(*ListLedgerRequest)(nil),                       // 84: reservation.edge.b.v1.ListLedgerRequest
+	(*ListWebhookEndpointsRequest)(nil),             // 85: reservation.edge.b.v1.ListWebhookEndpointsRequest
+	(*GetWebhookEndpointRequest)(nil),               // 86: reservation.edge.b.v1.GetWebhookEndpointRequest
+	(*CreateWebhookEndpointRequest)(nil),            // 87: reservation.edge.b.v1.CreateWebhookEndpointRequest
+	(*UpdateWebhookEndpointRequest)(nil),            // 88: reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	(*DeleteWebhookEndpointRequest)(nil),            // 89: reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	(*GetWebhookSecretRequest)(nil),                 // 90: reservation.edge.b.v1.GetWebhookSecretRequest
+	(*RotateWebhookSecretRequest)(nil),              // 91: reservation.edge.b.v1.RotateWebhookSecretRequest
+	(*SendWebhookTestRequest)(nil),                  // 92: reservation.edge.b.v1.SendWebhookTestRequest
+	(*ListWebhookDeliveriesRequest)(nil),            // 93: reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	(*GetWebhookDeliveryRequest)(nil),               // 94: reservation.edge.b.v1.GetWebhookDeliveryRequest
+	(*ReplayWebhookDeliveryRequest)(nil),            // 95: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	(*ReplayWebhookDeliveriesRequest)(nil),          // 96: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	(*ListWebhookMessagesRequest)(nil),              // 97: reservation.edge.b.v1.ListWebhookMessagesRequest
+	(*ListRequestsRequest)(nil),                     // 98: reservation.edge.b.v1.ListRequestsRequest
+	(*GetRequestRequest)(nil),                       // 99: reservation.edge.b.v1.GetRequestRequest
+	(*ListPlansRequest)(nil),                        // 100: reservation.edge.b.v1.ListPlansRequest
+	(*GetPlanRequest)(nil),                          // 101: reservation.edge.b.v1.GetPlanRequest
+	(*CreatePlanRequest)(nil),                       // 102: reservation.edge.b.v1.CreatePlanRequest
+	(*UpdatePlanRequest)(nil),                       // 103: reservation.edge.b.v1.UpdatePlanRequest
+	(*ListSubscriptionsRequest)(nil),                // 104: reservation.edge.b.v1.ListSubscriptionsRequest
+	(*GetSubscriptionRequest)(nil),                  // 105: reservation.edge.b.v1.GetSubscriptionRequest
+	(*CreateSubscriptionRequest)(nil),               // 106: reservation.edge.b.v1.CreateSubscriptionRequest
+	(*ListSubscriptionPeriodsRequest)(nil),          // 107: reservation.edge.b.v1.ListSubscriptionPeriodsRequest
+	(*ListAccountEntriesRequest)(nil),               // 108: reservation.edge.b.v1.ListAccountEntriesRequest
+	(*PauseSubscriptionRequest)(nil),                // 109: reservation.edge.b.v1.PauseSubscriptionRequest
+	(*ResumeSubscriptionRequest)(nil),               // 110: reservation.edge.b.v1.ResumeSubscriptionRequest
+	(*PreviewPlanChangeRequest)(nil),                // 111: reservation.edge.b.v1.PreviewPlanChangeRequest
+	(*ChangePlanRequest)(nil),                       // 112: reservation.edge.b.v1.ChangePlanRequest
+	(*WithdrawPlanChangeRequest)(nil),               // 113: reservation.edge.b.v1.WithdrawPlanChangeRequest
+	(*PreviewSubscriptionCancellationRequest)(nil),  // 114: reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
+	(*CancelSubscriptionRequest)(nil),               // 115: reservation.edge.b.v1.CancelSubscriptionRequest
+	(*WithdrawCancellationRequest)(nil),             // 116: reservation.edge.b.v1.WithdrawCancellationRequest
+	(*RecordPaymentRequest)(nil),                    // 117: reservation.edge.b.v1.RecordPaymentRequest
+	(*RecordPaymentFailureRequest)(nil),             // 118: reservation.edge.b.v1.RecordPaymentFailureRequest
+	(*WaivePaymentRequest)(nil),                     // 119: reservation.edge.b.v1.WaivePaymentRequest
+	(*RecordRefundRequest)(nil),                     // 120: reservation.edge.b.v1.RecordRefundRequest
+	(*GetSubscriptionSettingsRequest)(nil),          // 121: reservation.edge.b.v1.GetSubscriptionSettingsRequest
+	(*UpdateSubscriptionSettingsRequest)(nil),       // 122: reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
+	(*ListMediaRequest)(nil),                        // 123: reservation.edge.b.v1.ListMediaRequest
+	(*GetMediaItemRequest)(nil),                     // 124: reservation.edge.b.v1.GetMediaItemRequest
+	(*CreateMediaItemRequest)(nil),                  // 125: reservation.edge.b.v1.CreateMediaItemRequest
+	(*UpdateMediaItemRequest)(nil),                  // 126: reservation.edge.b.v1.UpdateMediaItemRequest
+	(*DeleteMediaItemRequest)(nil),                  // 127: reservation.edge.b.v1.DeleteMediaItemRequest
+	(*CreateUploadRequest)(nil),                     // 128: reservation.edge.b.v1.CreateUploadRequest
+	(*GetUploadRequest)(nil),                        // 129: reservation.edge.b.v1.GetUploadRequest
+	(*CompleteUploadRequest)(nil),                   // 130: reservation.edge.b.v1.CompleteUploadRequest
+	(*CancelUploadRequest)(nil),                     // 131: reservation.edge.b.v1.CancelUploadRequest
+	(*CreatePlaybackLinkRequest)(nil),               // 132: reservation.edge.b.v1.CreatePlaybackLinkRequest
+	(*RecordProgressRequest)(nil),                   // 133: reservation.edge.b.v1.RecordProgressRequest
+	(*ListMediaCollectionsRequest)(nil),             // 134: reservation.edge.b.v1.ListMediaCollectionsRequest
+	(*GetMediaCollectionRequest)(nil),               // 135: reservation.edge.b.v1.GetMediaCollectionRequest
+	(*CreateMediaCollectionRequest)(nil),            // 136: reservation.edge.b.v1.CreateMediaCollectionRequest
+	(*UpdateMediaCollectionRequest)(nil),            // 137: reservation.edge.b.v1.UpdateMediaCollectionRequest
+	(*DeleteMediaCollectionRequest)(nil),            // 138: reservation.edge.b.v1.DeleteMediaCollectionRequest
+	(*ListMediaEntitlementsRequest)(nil),            // 139: reservation.edge.b.v1.ListMediaEntitlementsRequest
+	(*GetMediaEntitlementRequest)(nil),              // 140: reservation.edge.b.v1.GetMediaEntitlementRequest
+	(*CreateMediaEntitlementRequest)(nil),           // 141: reservation.edge.b.v1.CreateMediaEntitlementRequest
+	(*DeleteMediaEntitlementRequest)(nil),           // 142: reservation.edge.b.v1.DeleteMediaEntitlementRequest
+	(*ListCustomerMediaRequest)(nil),                // 143: reservation.edge.b.v1.ListCustomerMediaRequest
+	(*GetCustomerMediaRequest)(nil),                 // 144: reservation.edge.b.v1.GetCustomerMediaRequest
+	(*ListStaffRequest)(nil),                        // 145: reservation.edge.b.v1.ListStaffRequest
+	(*GetStaffMemberRequest)(nil),                   // 146: reservation.edge.b.v1.GetStaffMemberRequest
+	(*CreateStaffMemberRequest)(nil),                // 147: reservation.edge.b.v1.CreateStaffMemberRequest
+	(*UpdateStaffMemberRequest)(nil),                // 148: reservation.edge.b.v1.UpdateStaffMemberRequest
+	(*GetWorkingHoursRequest)(nil),                  // 149: reservation.edge.b.v1.GetWorkingHoursRequest
+	(*UpdateWorkingHoursRequest)(nil),               // 150: reservation.edge.b.v1.UpdateWorkingHoursRequest
+	(*ListTimeOffRequest)(nil),                      // 151: reservation.edge.b.v1.ListTimeOffRequest
+	(*GetTimeOffRequest)(nil),                       // 152: reservation.edge.b.v1.GetTimeOffRequest
+	(*CreateTimeOffRequest)(nil),                    // 153: reservation.edge.b.v1.CreateTimeOffRequest
+	(*DeleteTimeOffRequest)(nil),                    // 154: reservation.edge.b.v1.DeleteTimeOffRequest
+	(*ListHolidaysRequest)(nil),                     // 155: reservation.edge.b.v1.ListHolidaysRequest
+	(*GetHolidayRequest)(nil),                       // 156: reservation.edge.b.v1.GetHolidayRequest
+	(*CreateHolidayRequest)(nil),                    // 157: reservation.edge.b.v1.CreateHolidayRequest
+	(*DeleteHolidayRequest)(nil),                    // 158: reservation.edge.b.v1.DeleteHolidayRequest
+	(*ListRoomsRequest)(nil),                        // 159: reservation.edge.b.v1.ListRoomsRequest
+	(*GetRoomRequest)(nil),                          // 160: reservation.edge.b.v1.GetRoomRequest
+	(*CreateRoomRequest)(nil),                       // 161: reservation.edge.b.v1.CreateRoomRequest
+	(*UpdateRoomRequest)(nil),                       // 162: reservation.edge.b.v1.UpdateRoomRequest
+	(*ListAppointmentTypesRequest)(nil),             // 163: reservation.edge.b.v1.ListAppointmentTypesRequest
+	(*GetAppointmentTypeRequest)(nil),               // 164: reservation.edge.b.v1.GetAppointmentTypeRequest
+	(*CreateAppointmentTypeRequest)(nil),            // 165: reservation.edge.b.v1.CreateAppointmentTypeRequest
+	(*UpdateAppointmentTypeRequest)(nil),            // 166: reservation.edge.b.v1.UpdateAppointmentTypeRequest
+	(*FindSlotsRequest)(nil),                        // 167: reservation.edge.b.v1.FindSlotsRequest
+	(*ListAppointmentsRequest)(nil),                 // 168: reservation.edge.b.v1.ListAppointmentsRequest
+	(*GetAppointmentRequest)(nil),                   // 169: reservation.edge.b.v1.GetAppointmentRequest
+	(*CreateAppointmentRequest)(nil),                // 170: reservation.edge.b.v1.CreateAppointmentRequest
+	(*MoveAppointmentRequest)(nil),                  // 171: reservation.edge.b.v1.MoveAppointmentRequest
+	(*CancelAppointmentRequest)(nil),                // 172: reservation.edge.b.v1.CancelAppointmentRequest
+	(*CreateAppointmentHoldRequest)(nil),            // 173: reservation.edge.b.v1.CreateAppointmentHoldRequest
+	(*ListAssignmentsRequest)(nil),                  // 174: reservation.edge.b.v1.ListAssignmentsRequest
+	(*GetTestClockRequest)(nil),                     // 175: reservation.edge.b.v1.GetTestClockRequest
+	(*AdvanceTestClockRequest)(nil),                 // 176: reservation.edge.b.v1.AdvanceTestClockRequest
+	(*ResetTestDataRequest)(nil),                    // 177: reservation.edge.b.v1.ResetTestDataRequest
+	(*ListEventsResponse)(nil),                      // 178: reservation.edge.b.v1.ListEventsResponse
+	(*GetEventResponse)(nil),                        // 179: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventResponse)(nil),                     // 180: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventResponse)(nil),                     // 181: reservation.edge.b.v1.UpdateEventResponse
+	(*DeleteEventResponse)(nil),                     // 182: reservation.edge.b.v1.DeleteEventResponse
+	(*ListRegistrationsResponse)(nil),               // 183: reservation.edge.b.v1.ListRegistrationsResponse
+	(*CreateRegistrationResponse)(nil),              // 184: reservation.edge.b.v1.CreateRegistrationResponse
+	(*GetRegistrationResponse)(nil),                 // 185: reservation.edge.b.v1.GetRegistrationResponse
+	(*DeleteRegistrationResponse)(nil),              // 186: reservation.edge.b.v1.DeleteRegistrationResponse
+	(*AddEventDateResponse)(nil),                    // 187: reservation.edge.b.v1.AddEventDateResponse
+	(*ListEventDatesResponse)(nil),                  // 188: reservation.edge.b.v1.ListEventDatesResponse
+	(*GetEventDateResponse)(nil),                    // 189: reservation.edge.b.v1.GetEventDateResponse
+	(*UpdateEventDateResponse)(nil),                 // 190: reservation.edge.b.v1.UpdateEventDateResponse
+	(*CancelEventDateResponse)(nil),                 // 191: reservation.edge.b.v1.CancelEventDateResponse
+	(*JoinWaitlistResponse)(nil),                    // 192: reservation.edge.b.v1.JoinWaitlistResponse
+	(*ListAllRegistrationsResponse)(nil),            // 193: reservation.edge.b.v1.ListAllRegistrationsResponse
+	(*GetAnyRegistrationResponse)(nil),              // 194: reservation.edge.b.v1.GetAnyRegistrationResponse
+	(*CancelRegistrationResponse)(nil),              // 195: reservation.edge.b.v1.CancelRegistrationResponse
+	(*PreviewCancellationResponse)(nil),             // 196: reservation.edge.b.v1.PreviewCancellationResponse
+	(*RefundRegistrationResponse)(nil),              // 197: reservation.edge.b.v1.RefundRegistrationResponse
+	(*RecordAttendanceResponse)(nil),                // 198: reservation.edge.b.v1.RecordAttendanceResponse
+	(*MoveRegistrationResponse)(nil),                // 199: reservation.edge.b.v1.MoveRegistrationResponse
+	(*PreviewMoveResponse)(nil),                     // 200: reservation.edge.b.v1.PreviewMoveResponse
+	(*TransferRegistrationResponse)(nil),            // 201: reservation.edge.b.v1.TransferRegistrationResponse
+	(*SwapRegistrationsResponse)(nil),               // 202: reservation.edge.b.v1.SwapRegistrationsResponse
+	(*ListHistoryResponse)(nil),                     // 203: reservation.edge.b.v1.ListHistoryResponse
+	(*ListTransactionsResponse)(nil),                // 204: reservation.edge.b.v1.ListTransactionsResponse
+	(*CreateTransactionResponse)(nil),               // 205: reservation.edge.b.v1.CreateTransactionResponse
+	(*GetTransactionResponse)(nil),                  // 206: reservation.edge.b.v1.GetTransactionResponse
+	(*CreateHoldResponse)(nil),                      // 207: reservation.edge.b.v1.CreateHoldResponse
+	(*GetHoldResponse)(nil),                         // 208: reservation.edge.b.v1.GetHoldResponse
+	(*ConfirmHoldResponse)(nil),                     // 209: reservation.edge.b.v1.ConfirmHoldResponse
+	(*DeleteHoldResponse)(nil),                      // 210: reservation.edge.b.v1.DeleteHoldResponse
+	(*ListWaitlistEntriesResponse)(nil),             // 211: reservation.edge.b.v1.ListWaitlistEntriesResponse
+	(*GetWaitlistEntryResponse)(nil),                // 212: reservation.edge.b.v1.GetWaitlistEntryResponse
+	(*AcceptOfferResponse)(nil),                     // 213: reservation.edge.b.v1.AcceptOfferResponse
+	(*DeleteWaitlistEntryResponse)(nil),             // 214: reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	(*ListCalendarsResponse)(nil),                   // 215: reservation.edge.b.v1.ListCalendarsResponse
+	(*GetCalendarResponse)(nil),                     // 216: reservation.edge.b.v1.GetCalendarResponse
+	(*CreateCalendarResponse)(nil),                  // 217: reservation.edge.b.v1.CreateCalendarResponse
+	(*DeleteCalendarResponse)(nil),                  // 218: reservation.edge.b.v1.DeleteCalendarResponse
+	(*ListDiscountCodesResponse)(nil),               // 219: reservation.edge.b.v1.ListDiscountCodesResponse
+	(*GetDiscountCodeResponse)(nil),                 // 220: reservation.edge.b.v1.GetDiscountCodeResponse
+	(*CreateDiscountCodeResponse)(nil),              // 221: reservation.edge.b.v1.CreateDiscountCodeResponse
+	(*UpdateDiscountCodeResponse)(nil),              // 222: reservation.edge.b.v1.UpdateDiscountCodeResponse
+	(*ListLedgerResponse)(nil),                      // 223: reservation.edge.b.v1.ListLedgerResponse
+	(*ListWebhookEndpointsResponse)(nil),            // 224: reservation.edge.b.v1.ListWebhookEndpointsResponse
+	(*GetWebhookEndpointResponse)(nil),              // 225: reservation.edge.b.v1.GetWebhookEndpointResponse
+	(*CreateWebhookEndpointResponse)(nil),           // 226: reservation.edge.b.v1.CreateWebhookEndpointResponse
+	(*UpdateWebhookEndpointResponse)(nil),           // 227: reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	(*DeleteWebhookEndpointResponse)(nil),           // 228: reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	(*GetWebhookSecretResponse)(nil),                // 229: reservation.edge.b.v1.GetWebhookSecretResponse
+	(*RotateWebhookSecretResponse)(nil),             // 230: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*SendWebhookTestResponse)(nil),                 // 231: reservation.edge.b.v1.SendWebhookTestResponse
+	(*ListWebhookDeliveriesResponse)(nil),           // 232: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryResponse)(nil),              // 233: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryResponse)(nil),           // 234: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*ReplayWebhookDeliveriesResponse)(nil),         // 235: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesResponse)(nil),             // 236: reservation.edge.b.v1.ListWebhookMessagesResponse
+	(*ListRequestsResponse)(nil),                    // 237: reservation.edge.b.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),                      // 238: reservation.edge.b.v1.GetRequestResponse
+	(*ListPlansResponse)(nil),                       // 239: reservation.edge.b.v1.ListPlansResponse
+	(*GetPlanResponse)(nil),                         // 240: reservation.edge.b.v1.GetPlanResponse
+	(*CreatePlanResponse)(nil),                      // 241: reservation.edge.b.v1.CreatePlanResponse
+	(*UpdatePlanResponse)(nil),                      // 242: reservation.edge.b.v1.UpdatePlanResponse
+	(*ListSubscriptionsResponse)(nil),               // 243: reservation.edge.b.v1.ListSubscriptionsResponse
+	(*GetSubscriptionResponse)(nil),                 // 244: reservation.edge.b.v1.GetSubscriptionResponse
+	(*CreateSubscriptionResponse)(nil),              // 245: reservation.edge.b.v1.CreateSubscriptionResponse
+	(*ListSubscriptionPeriodsResponse)(nil),         // 246: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	(*ListAccountEntriesResponse)(nil),              // 247: reservation.edge.b.v1.ListAccountEntriesResponse
+	(*PauseSubscriptionResponse)(nil),               // 248: reservation.edge.b.v1.PauseSubscriptionResponse
+	(*ResumeSubscriptionResponse)(nil),              // 249: reservation.edge.b.v1.ResumeSubscriptionResponse
+	(*PreviewPlanChangeResponse)(nil),               // 250: reservation.edge.b.v1.PreviewPlanChangeResponse
+	(*ChangePlanResponse)(nil),                      // 251: reservation.edge.b.v1.ChangePlanResponse
+	(*WithdrawPlanChangeResponse)(nil),              // 252: reservation.edge.b.v1.WithdrawPlanChangeResponse
+	(*PreviewSubscriptionCancellationResponse)(nil), // 253: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	(*CancelSubscriptionResponse)(nil),              // 254: reservation.edge.b.v1.CancelSubscriptionResponse
+	(*WithdrawCancellationResponse)(nil),            // 255: reservation.edge.b.v1.WithdrawCancellationResponse
+	(*RecordPaymentResponse)(nil),                   // 256: reservation.edge.b.v1.RecordPaymentResponse
+	(*RecordPaymentFailureResponse)(nil),            // 257: reservation.edge.b.v1.RecordPaymentFailureResponse
+	(*WaivePaymentResponse)(nil),                    // 258: reservation.edge.b.v1.WaivePaymentResponse
+	(*RecordRefundResponse)(nil),                    // 259: reservation.edge.b.v1.RecordRefundResponse
+	(*GetSubscriptionSettingsResponse)(nil),         // 260: reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	(*UpdateSubscriptionSettingsResponse)(nil),      // 261: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	(*ListMediaResponse)(nil),                       // 262: reservation.edge.b.v1.ListMediaResponse
+	(*GetMediaItemResponse)(nil),                    // 263: reservation.edge.b.v1.GetMediaItemResponse
+	(*CreateMediaItemResponse)(nil),                 // 264: reservation.edge.b.v1.CreateMediaItemResponse
+	(*UpdateMediaItemResponse)(nil),                 // 265: reservation.edge.b.v1.UpdateMediaItemResponse
+	(*DeleteMediaItemResponse)(nil),                 // 266: reservation.edge.b.v1.DeleteMediaItemResponse
+	(*CreateUploadResponse)(nil),                    // 267: reservation.edge.b.v1.CreateUploadResponse
+	(*GetUploadResponse)(nil),                       // 268: reservation.edge.b.v1.GetUploadResponse
+	(*CompleteUploadResponse)(nil),                  // 269: reservation.edge.b.v1.CompleteUploadResponse
+	(*CancelUploadResponse)(nil),                    // 270: reservation.edge.b.v1.CancelUploadResponse
+	(*CreatePlaybackLinkResponse)(nil),              // 271: reservation.edge.b.v1.CreatePlaybackLinkResponse
+	(*RecordProgressResponse)(nil),                  // 272: reservation.edge.b.v1.RecordProgressResponse
+	(*ListMediaCollectionsResponse)(nil),            // 273: reservation.edge.b.v1.ListMediaCollectionsResponse
+	(*GetMediaCollectionResponse)(nil),              // 274: reservation.edge.b.v1.GetMediaCollectionResponse
+	(*CreateMediaCollectionResponse)(nil),           // 275: reservation.edge.b.v1.CreateMediaCollectionResponse
+	(*UpdateMediaCollectionResponse)(nil),           // 276: reservation.edge.b.v1.UpdateMediaCollectionResponse
+	(*DeleteMediaCollectionResponse)(nil),           // 277: reservation.edge.b.v1.DeleteMediaCollectionResponse
+	(*ListMediaEntitlementsResponse)(nil),           // 278: reservation.edge.b.v1.ListMediaEntitlementsResponse
+	(*GetMediaEntitlementResponse)(nil),             // 279: reservation.edge.b.v1.GetMediaEntitlementResponse
+	(*CreateMediaEntitlementResponse)(nil),          // 280: reservation.edge.b.v1.CreateMediaEntitlementResponse
+	(*DeleteMediaEntitlementResponse)(nil),          // 281: reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	(*ListCustomerMediaResponse)(nil),               // 282: reservation.edge.b.v1.ListCustomerMediaResponse
+	(*GetCustomerMediaResponse)(nil),                // 283: reservation.edge.b.v1.GetCustomerMediaResponse
+	(*ListStaffResponse)(nil),                       // 284: reservation.edge.b.v1.ListStaffResponse
+	(*GetStaffMemberResponse)(nil),                  // 285: reservation.edge.b.v1.GetStaffMemberResponse
+	(*CreateStaffMemberResponse)(nil),               // 286: reservation.edge.b.v1.CreateStaffMemberResponse
+	(*UpdateStaffMemberResponse)(nil),               // 287: reservation.edge.b.v1.UpdateStaffMemberResponse
+	(*GetWorkingHoursResponse)(nil),                 // 288: reservation.edge.b.v1.GetWorkingHoursResponse
+	(*UpdateWorkingHoursResponse)(nil),              // 289: reservation.edge.b.v1.UpdateWorkingHoursResponse
+	(*ListTimeOffResponse)(nil),                     // 290: reservation.edge.b.v1.ListTimeOffResponse
+	(*GetTimeOffResponse)(nil),                      // 291: reservation.edge.b.v1.GetTimeOffResponse
+	(*CreateTimeOffResponse)(nil),                   // 292: reservation.edge.b.v1.CreateTimeOffResponse
+	(*DeleteTimeOffResponse)(nil),                   // 293: reservation.edge.b.v1.DeleteTimeOffResponse
+	(*ListHolidaysResponse)(nil),                    // 294: reservation.edge.b.v1.ListHolidaysResponse
+	(*GetHolidayResponse)(nil),                      // 295: reservation.edge.b.v1.GetHolidayResponse
+	(*CreateHolidayResponse)(nil),                   // 296: reservation.edge.b.v1.CreateHolidayResponse
+	(*DeleteHolidayResponse)(nil),                   // 297: reservation.edge.b.v1.DeleteHolidayResponse
+	(*ListRoomsResponse)(nil),                       // 298: reservation.edge.b.v1.ListRoomsResponse
+	(*GetRoomResponse)(nil),                         // 299: reservation.edge.b.v1.GetRoomResponse
+	(*CreateRoomResponse)(nil),                      // 300: reservation.edge.b.v1.CreateRoomResponse
+	(*UpdateRoomResponse)(nil),                      // 301: reservation.edge.b.v1.UpdateRoomResponse
+	(*ListAppointmentTypesResponse)(nil),            // 302: reservation.edge.b.v1.ListAppointmentTypesResponse
+	(*GetAppointmentTypeResponse)(nil),              // 303: reservation.edge.b.v1.GetAppointmentTypeResponse
+	(*CreateAppointmentTypeResponse)(nil),           // 304: reservation.edge.b.v1.CreateAppointmentTypeResponse
+	(*UpdateAppointmentTypeResponse)(nil),           // 305: reservation.edge.b.v1.UpdateAppointmentTypeResponse
+	(*FindSlotsResponse)(nil),                       // 306: reservation.edge.b.v1.FindSlotsResponse
+	(*ListAppointmentsResponse)(nil),                // 307: reservation.edge.b.v1.ListAppointmentsResponse
+	(*GetAppointmentResponse)(nil),                  // 308: reservation.edge.b.v1.GetAppointmentResponse
+	(*CreateAppointmentResponse)(nil),               // 309: reservation.edge.b.v1.CreateAppointmentResponse
+	(*MoveAppointmentResponse)(nil),                 // 310: reservation.edge.b.v1.MoveAppointmentResponse
+	(*CancelAppointmentResponse)(nil),               // 311: reservation.edge.b.v1.CancelAppointmentResponse
+	(*CreateAppointmentHoldResponse)(nil),           // 312: reservation.edge.b.v1.CreateAppointmentHoldResponse
+	(*ListAssignmentsResponse)(nil),                 // 313: reservation.edge.b.v1.ListAssignmentsResponse
+	(*GetTestClockResponse)(nil),                    // 314: reservation.edge.b.v1.GetTestClockResponse
+	(*AdvanceTestClockResponse)(nil),                // 315: reservation.edge.b.v1.AdvanceTestClockResponse
+	(*ResetTestDataResponse)(nil),                   // 316: reservation.edge.b.v1.ResetTestDataResponse
 }
 var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	2,   // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
@@ -3202,276 +3217,286 @@ var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	57,  // 49: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:input_type -> reservation.edge.b.v1.PreviewCancellationRequest
 	58,  // 50: reservation.edge.b.v1.InterfaceBService.RefundRegistration:input_type -> reservation.edge.b.v1.RefundRegistrationRequest
 	59,  // 51: reservation.edge.b.v1.InterfaceBService.RecordAttendance:input_type -> reservation.edge.b.v1.RecordAttendanceRequest
-	60,  // 52: reservation.edge.b.v1.InterfaceBService.ListTransactions:input_type -> reservation.edge.b.v1.ListTransactionsRequest
-	61,  // 53: reservation.edge.b.v1.InterfaceBService.CreateTransaction:input_type -> reservation.edge.b.v1.CreateTransactionRequest
-	62,  // 54: reservation.edge.b.v1.InterfaceBService.GetTransaction:input_type -> reservation.edge.b.v1.GetTransactionRequest
-	63,  // 55: reservation.edge.b.v1.InterfaceBService.CreateHold:input_type -> reservation.edge.b.v1.CreateHoldRequest
-	64,  // 56: reservation.edge.b.v1.InterfaceBService.GetHold:input_type -> reservation.edge.b.v1.GetHoldRequest
-	65,  // 57: reservation.edge.b.v1.InterfaceBService.ConfirmHold:input_type -> reservation.edge.b.v1.ConfirmHoldRequest
-	66,  // 58: reservation.edge.b.v1.InterfaceBService.DeleteHold:input_type -> reservation.edge.b.v1.DeleteHoldRequest
-	67,  // 59: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:input_type -> reservation.edge.b.v1.ListWaitlistEntriesRequest
-	68,  // 60: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:input_type -> reservation.edge.b.v1.GetWaitlistEntryRequest
-	69,  // 61: reservation.edge.b.v1.InterfaceBService.AcceptOffer:input_type -> reservation.edge.b.v1.AcceptOfferRequest
-	70,  // 62: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:input_type -> reservation.edge.b.v1.DeleteWaitlistEntryRequest
-	13,  // 63: reservation.edge.b.v1.InterfaceBService.ListPasses:input_type -> reservation.edge.b.v1.ListPassesRequest
-	15,  // 64: reservation.edge.b.v1.InterfaceBService.GetPass:input_type -> reservation.edge.b.v1.GetPassRequest
-	16,  // 65: reservation.edge.b.v1.InterfaceBService.CreatePass:input_type -> reservation.edge.b.v1.CreatePassRequest
-	17,  // 66: reservation.edge.b.v1.InterfaceBService.UpdatePass:input_type -> reservation.edge.b.v1.UpdatePassRequest
-	22,  // 67: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:input_type -> reservation.edge.b.v1.ListCustomerPassesRequest
-	24,  // 68: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
-	25,  // 69: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
-	26,  // 70: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
-	71,  // 71: reservation.edge.b.v1.InterfaceBService.ListCalendars:input_type -> reservation.edge.b.v1.ListCalendarsRequest
-	72,  // 72: reservation.edge.b.v1.InterfaceBService.GetCalendar:input_type -> reservation.edge.b.v1.GetCalendarRequest
-	73,  // 73: reservation.edge.b.v1.InterfaceBService.CreateCalendar:input_type -> reservation.edge.b.v1.CreateCalendarRequest
-	74,  // 74: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:input_type -> reservation.edge.b.v1.DeleteCalendarRequest
-	75,  // 75: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:input_type -> reservation.edge.b.v1.ListDiscountCodesRequest
-	76,  // 76: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:input_type -> reservation.edge.b.v1.GetDiscountCodeRequest
-	77,  // 77: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:input_type -> reservation.edge.b.v1.CreateDiscountCodeRequest
-	78,  // 78: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:input_type -> reservation.edge.b.v1.UpdateDiscountCodeRequest
-	79,  // 79: reservation.edge.b.v1.InterfaceBService.ListLedger:input_type -> reservation.edge.b.v1.ListLedgerRequest
-	80,  // 80: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:input_type -> reservation.edge.b.v1.ListWebhookEndpointsRequest
-	81,  // 81: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:input_type -> reservation.edge.b.v1.GetWebhookEndpointRequest
-	82,  // 82: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:input_type -> reservation.edge.b.v1.CreateWebhookEndpointRequest
-	83,  // 83: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:input_type -> reservation.edge.b.v1.UpdateWebhookEndpointRequest
-	84,  // 84: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:input_type -> reservation.edge.b.v1.DeleteWebhookEndpointRequest
-	85,  // 85: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:input_type -> reservation.edge.b.v1.GetWebhookSecretRequest
-	86,  // 86: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:input_type -> reservation.edge.b.v1.RotateWebhookSecretRequest
-	87,  // 87: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:input_type -> reservation.edge.b.v1.SendWebhookTestRequest
-	88,  // 88: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:input_type -> reservation.edge.b.v1.ListWebhookDeliveriesRequest
-	89,  // 89: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:input_type -> reservation.edge.b.v1.GetWebhookDeliveryRequest
-	90,  // 90: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
-	91,  // 91: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
-	92,  // 92: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
-	93,  // 93: reservation.edge.b.v1.InterfaceBService.ListRequests:input_type -> reservation.edge.b.v1.ListRequestsRequest
-	94,  // 94: reservation.edge.b.v1.InterfaceBService.GetRequest:input_type -> reservation.edge.b.v1.GetRequestRequest
-	95,  // 95: reservation.edge.b.v1.InterfaceBService.ListPlans:input_type -> reservation.edge.b.v1.ListPlansRequest
-	96,  // 96: reservation.edge.b.v1.InterfaceBService.GetPlan:input_type -> reservation.edge.b.v1.GetPlanRequest
-	97,  // 97: reservation.edge.b.v1.InterfaceBService.CreatePlan:input_type -> reservation.edge.b.v1.CreatePlanRequest
-	98,  // 98: reservation.edge.b.v1.InterfaceBService.UpdatePlan:input_type -> reservation.edge.b.v1.UpdatePlanRequest
-	99,  // 99: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:input_type -> reservation.edge.b.v1.ListSubscriptionsRequest
-	100, // 100: reservation.edge.b.v1.InterfaceBService.GetSubscription:input_type -> reservation.edge.b.v1.GetSubscriptionRequest
-	101, // 101: reservation.edge.b.v1.InterfaceBService.CreateSubscription:input_type -> reservation.edge.b.v1.CreateSubscriptionRequest
-	102, // 102: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:input_type -> reservation.edge.b.v1.ListSubscriptionPeriodsRequest
-	103, // 103: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:input_type -> reservation.edge.b.v1.ListAccountEntriesRequest
-	104, // 104: reservation.edge.b.v1.InterfaceBService.PauseSubscription:input_type -> reservation.edge.b.v1.PauseSubscriptionRequest
-	105, // 105: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:input_type -> reservation.edge.b.v1.ResumeSubscriptionRequest
-	106, // 106: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:input_type -> reservation.edge.b.v1.PreviewPlanChangeRequest
-	107, // 107: reservation.edge.b.v1.InterfaceBService.ChangePlan:input_type -> reservation.edge.b.v1.ChangePlanRequest
-	108, // 108: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:input_type -> reservation.edge.b.v1.WithdrawPlanChangeRequest
-	109, // 109: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:input_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
-	110, // 110: reservation.edge.b.v1.InterfaceBService.CancelSubscription:input_type -> reservation.edge.b.v1.CancelSubscriptionRequest
-	111, // 111: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:input_type -> reservation.edge.b.v1.WithdrawCancellationRequest
-	112, // 112: reservation.edge.b.v1.InterfaceBService.RecordPayment:input_type -> reservation.edge.b.v1.RecordPaymentRequest
-	113, // 113: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:input_type -> reservation.edge.b.v1.RecordPaymentFailureRequest
-	114, // 114: reservation.edge.b.v1.InterfaceBService.WaivePayment:input_type -> reservation.edge.b.v1.WaivePaymentRequest
-	115, // 115: reservation.edge.b.v1.InterfaceBService.RecordRefund:input_type -> reservation.edge.b.v1.RecordRefundRequest
-	116, // 116: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:input_type -> reservation.edge.b.v1.GetSubscriptionSettingsRequest
-	117, // 117: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:input_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
-	118, // 118: reservation.edge.b.v1.InterfaceBService.ListMedia:input_type -> reservation.edge.b.v1.ListMediaRequest
-	119, // 119: reservation.edge.b.v1.InterfaceBService.GetMediaItem:input_type -> reservation.edge.b.v1.GetMediaItemRequest
-	120, // 120: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:input_type -> reservation.edge.b.v1.CreateMediaItemRequest
-	121, // 121: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:input_type -> reservation.edge.b.v1.UpdateMediaItemRequest
-	122, // 122: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:input_type -> reservation.edge.b.v1.DeleteMediaItemRequest
-	123, // 123: reservation.edge.b.v1.InterfaceBService.CreateUpload:input_type -> reservation.edge.b.v1.CreateUploadRequest
-	124, // 124: reservation.edge.b.v1.InterfaceBService.GetUpload:input_type -> reservation.edge.b.v1.GetUploadRequest
-	125, // 125: reservation.edge.b.v1.InterfaceBService.CompleteUpload:input_type -> reservation.edge.b.v1.CompleteUploadRequest
-	126, // 126: reservation.edge.b.v1.InterfaceBService.CancelUpload:input_type -> reservation.edge.b.v1.CancelUploadRequest
-	127, // 127: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:input_type -> reservation.edge.b.v1.CreatePlaybackLinkRequest
-	128, // 128: reservation.edge.b.v1.InterfaceBService.RecordProgress:input_type -> reservation.edge.b.v1.RecordProgressRequest
-	129, // 129: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:input_type -> reservation.edge.b.v1.ListMediaCollectionsRequest
-	130, // 130: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:input_type -> reservation.edge.b.v1.GetMediaCollectionRequest
-	131, // 131: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:input_type -> reservation.edge.b.v1.CreateMediaCollectionRequest
-	132, // 132: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:input_type -> reservation.edge.b.v1.UpdateMediaCollectionRequest
-	133, // 133: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:input_type -> reservation.edge.b.v1.DeleteMediaCollectionRequest
-	134, // 134: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:input_type -> reservation.edge.b.v1.ListMediaEntitlementsRequest
-	135, // 135: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:input_type -> reservation.edge.b.v1.GetMediaEntitlementRequest
-	136, // 136: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:input_type -> reservation.edge.b.v1.CreateMediaEntitlementRequest
-	137, // 137: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:input_type -> reservation.edge.b.v1.DeleteMediaEntitlementRequest
-	138, // 138: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:input_type -> reservation.edge.b.v1.ListCustomerMediaRequest
-	139, // 139: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:input_type -> reservation.edge.b.v1.GetCustomerMediaRequest
-	140, // 140: reservation.edge.b.v1.InterfaceBService.ListStaff:input_type -> reservation.edge.b.v1.ListStaffRequest
-	141, // 141: reservation.edge.b.v1.InterfaceBService.GetStaffMember:input_type -> reservation.edge.b.v1.GetStaffMemberRequest
-	142, // 142: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:input_type -> reservation.edge.b.v1.CreateStaffMemberRequest
-	143, // 143: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:input_type -> reservation.edge.b.v1.UpdateStaffMemberRequest
-	144, // 144: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:input_type -> reservation.edge.b.v1.GetWorkingHoursRequest
-	145, // 145: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:input_type -> reservation.edge.b.v1.UpdateWorkingHoursRequest
-	146, // 146: reservation.edge.b.v1.InterfaceBService.ListTimeOff:input_type -> reservation.edge.b.v1.ListTimeOffRequest
-	147, // 147: reservation.edge.b.v1.InterfaceBService.GetTimeOff:input_type -> reservation.edge.b.v1.GetTimeOffRequest
-	148, // 148: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:input_type -> reservation.edge.b.v1.CreateTimeOffRequest
-	149, // 149: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:input_type -> reservation.edge.b.v1.DeleteTimeOffRequest
-	150, // 150: reservation.edge.b.v1.InterfaceBService.ListHolidays:input_type -> reservation.edge.b.v1.ListHolidaysRequest
-	151, // 151: reservation.edge.b.v1.InterfaceBService.GetHoliday:input_type -> reservation.edge.b.v1.GetHolidayRequest
-	152, // 152: reservation.edge.b.v1.InterfaceBService.CreateHoliday:input_type -> reservation.edge.b.v1.CreateHolidayRequest
-	153, // 153: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:input_type -> reservation.edge.b.v1.DeleteHolidayRequest
-	154, // 154: reservation.edge.b.v1.InterfaceBService.ListRooms:input_type -> reservation.edge.b.v1.ListRoomsRequest
-	155, // 155: reservation.edge.b.v1.InterfaceBService.GetRoom:input_type -> reservation.edge.b.v1.GetRoomRequest
-	156, // 156: reservation.edge.b.v1.InterfaceBService.CreateRoom:input_type -> reservation.edge.b.v1.CreateRoomRequest
-	157, // 157: reservation.edge.b.v1.InterfaceBService.UpdateRoom:input_type -> reservation.edge.b.v1.UpdateRoomRequest
-	158, // 158: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:input_type -> reservation.edge.b.v1.ListAppointmentTypesRequest
-	159, // 159: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:input_type -> reservation.edge.b.v1.GetAppointmentTypeRequest
-	160, // 160: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:input_type -> reservation.edge.b.v1.CreateAppointmentTypeRequest
-	161, // 161: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:input_type -> reservation.edge.b.v1.UpdateAppointmentTypeRequest
-	162, // 162: reservation.edge.b.v1.InterfaceBService.FindSlots:input_type -> reservation.edge.b.v1.FindSlotsRequest
-	163, // 163: reservation.edge.b.v1.InterfaceBService.ListAppointments:input_type -> reservation.edge.b.v1.ListAppointmentsRequest
-	164, // 164: reservation.edge.b.v1.InterfaceBService.GetAppointment:input_type -> reservation.edge.b.v1.GetAppointmentRequest
-	165, // 165: reservation.edge.b.v1.InterfaceBService.CreateAppointment:input_type -> reservation.edge.b.v1.CreateAppointmentRequest
-	166, // 166: reservation.edge.b.v1.InterfaceBService.MoveAppointment:input_type -> reservation.edge.b.v1.MoveAppointmentRequest
-	167, // 167: reservation.edge.b.v1.InterfaceBService.CancelAppointment:input_type -> reservation.edge.b.v1.CancelAppointmentRequest
-	168, // 168: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:input_type -> reservation.edge.b.v1.CreateAppointmentHoldRequest
-	169, // 169: reservation.edge.b.v1.InterfaceBService.ListAssignments:input_type -> reservation.edge.b.v1.ListAssignmentsRequest
-	170, // 170: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
-	171, // 171: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
-	172, // 172: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
-	5,   // 173: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
-	27,  // 174: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
-	28,  // 175: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
-	29,  // 176: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
-	10,  // 177: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
-	173, // 178: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
-	174, // 179: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
-	175, // 180: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
-	176, // 181: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
-	177, // 182: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
-	178, // 183: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
-	179, // 184: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
-	180, // 185: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
-	181, // 186: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
-	182, // 187: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
-	183, // 188: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
-	184, // 189: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
-	185, // 190: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
-	186, // 191: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
-	187, // 192: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
-	188, // 193: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
-	189, // 194: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
-	190, // 195: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
-	191, // 196: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
-	192, // 197: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
-	193, // 198: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
-	194, // 199: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
-	195, // 200: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
-	196, // 201: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
-	197, // 202: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
-	198, // 203: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
-	199, // 204: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
-	200, // 205: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
-	201, // 206: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
-	202, // 207: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
-	203, // 208: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
-	204, // 209: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	14,  // 210: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
-	30,  // 211: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
-	31,  // 212: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
-	32,  // 213: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
-	23,  // 214: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
-	33,  // 215: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
-	34,  // 216: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
-	35,  // 217: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
-	205, // 218: reservation.edge.b.v1.InterfaceBService.ListCalendars:output_type -> reservation.edge.b.v1.ListCalendarsResponse
-	206, // 219: reservation.edge.b.v1.InterfaceBService.GetCalendar:output_type -> reservation.edge.b.v1.GetCalendarResponse
-	207, // 220: reservation.edge.b.v1.InterfaceBService.CreateCalendar:output_type -> reservation.edge.b.v1.CreateCalendarResponse
-	208, // 221: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:output_type -> reservation.edge.b.v1.DeleteCalendarResponse
-	209, // 222: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
-	210, // 223: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
-	211, // 224: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
-	212, // 225: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
-	213, // 226: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
-	214, // 227: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
-	215, // 228: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
-	216, // 229: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
-	217, // 230: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	218, // 231: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	219, // 232: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
-	220, // 233: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
-	221, // 234: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
-	222, // 235: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	223, // 236: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
-	224, // 237: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	225, // 238: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	226, // 239: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
-	227, // 240: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
-	228, // 241: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
-	229, // 242: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
-	230, // 243: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
-	231, // 244: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
-	232, // 245: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
-	233, // 246: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
-	234, // 247: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
-	235, // 248: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
-	236, // 249: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	237, // 250: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
-	238, // 251: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
-	239, // 252: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
-	240, // 253: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
-	241, // 254: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
-	242, // 255: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
-	243, // 256: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	244, // 257: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
-	245, // 258: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
-	246, // 259: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
-	247, // 260: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
-	248, // 261: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
-	249, // 262: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
-	250, // 263: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	251, // 264: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	252, // 265: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
-	253, // 266: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
-	254, // 267: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
-	255, // 268: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
-	256, // 269: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
-	257, // 270: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
-	258, // 271: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
-	259, // 272: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
-	260, // 273: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
-	261, // 274: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
-	262, // 275: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
-	263, // 276: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
-	264, // 277: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
-	265, // 278: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
-	266, // 279: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
-	267, // 280: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
-	268, // 281: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
-	269, // 282: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
-	270, // 283: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
-	271, // 284: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	272, // 285: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
-	273, // 286: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
-	274, // 287: reservation.edge.b.v1.InterfaceBService.ListStaff:output_type -> reservation.edge.b.v1.ListStaffResponse
-	275, // 288: reservation.edge.b.v1.InterfaceBService.GetStaffMember:output_type -> reservation.edge.b.v1.GetStaffMemberResponse
-	276, // 289: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:output_type -> reservation.edge.b.v1.CreateStaffMemberResponse
-	277, // 290: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:output_type -> reservation.edge.b.v1.UpdateStaffMemberResponse
-	278, // 291: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:output_type -> reservation.edge.b.v1.GetWorkingHoursResponse
-	279, // 292: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:output_type -> reservation.edge.b.v1.UpdateWorkingHoursResponse
-	280, // 293: reservation.edge.b.v1.InterfaceBService.ListTimeOff:output_type -> reservation.edge.b.v1.ListTimeOffResponse
-	281, // 294: reservation.edge.b.v1.InterfaceBService.GetTimeOff:output_type -> reservation.edge.b.v1.GetTimeOffResponse
-	282, // 295: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:output_type -> reservation.edge.b.v1.CreateTimeOffResponse
-	283, // 296: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:output_type -> reservation.edge.b.v1.DeleteTimeOffResponse
-	284, // 297: reservation.edge.b.v1.InterfaceBService.ListHolidays:output_type -> reservation.edge.b.v1.ListHolidaysResponse
-	285, // 298: reservation.edge.b.v1.InterfaceBService.GetHoliday:output_type -> reservation.edge.b.v1.GetHolidayResponse
-	286, // 299: reservation.edge.b.v1.InterfaceBService.CreateHoliday:output_type -> reservation.edge.b.v1.CreateHolidayResponse
-	287, // 300: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:output_type -> reservation.edge.b.v1.DeleteHolidayResponse
-	288, // 301: reservation.edge.b.v1.InterfaceBService.ListRooms:output_type -> reservation.edge.b.v1.ListRoomsResponse
-	289, // 302: reservation.edge.b.v1.InterfaceBService.GetRoom:output_type -> reservation.edge.b.v1.GetRoomResponse
-	290, // 303: reservation.edge.b.v1.InterfaceBService.CreateRoom:output_type -> reservation.edge.b.v1.CreateRoomResponse
-	291, // 304: reservation.edge.b.v1.InterfaceBService.UpdateRoom:output_type -> reservation.edge.b.v1.UpdateRoomResponse
-	292, // 305: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:output_type -> reservation.edge.b.v1.ListAppointmentTypesResponse
-	293, // 306: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:output_type -> reservation.edge.b.v1.GetAppointmentTypeResponse
-	294, // 307: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:output_type -> reservation.edge.b.v1.CreateAppointmentTypeResponse
-	295, // 308: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:output_type -> reservation.edge.b.v1.UpdateAppointmentTypeResponse
-	296, // 309: reservation.edge.b.v1.InterfaceBService.FindSlots:output_type -> reservation.edge.b.v1.FindSlotsResponse
-	297, // 310: reservation.edge.b.v1.InterfaceBService.ListAppointments:output_type -> reservation.edge.b.v1.ListAppointmentsResponse
-	298, // 311: reservation.edge.b.v1.InterfaceBService.GetAppointment:output_type -> reservation.edge.b.v1.GetAppointmentResponse
-	299, // 312: reservation.edge.b.v1.InterfaceBService.CreateAppointment:output_type -> reservation.edge.b.v1.CreateAppointmentResponse
-	300, // 313: reservation.edge.b.v1.InterfaceBService.MoveAppointment:output_type -> reservation.edge.b.v1.MoveAppointmentResponse
-	301, // 314: reservation.edge.b.v1.InterfaceBService.CancelAppointment:output_type -> reservation.edge.b.v1.CancelAppointmentResponse
-	302, // 315: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:output_type -> reservation.edge.b.v1.CreateAppointmentHoldResponse
-	303, // 316: reservation.edge.b.v1.InterfaceBService.ListAssignments:output_type -> reservation.edge.b.v1.ListAssignmentsResponse
-	304, // 317: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
-	305, // 318: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
-	306, // 319: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
-	173, // [173:320] is the sub-list for method output_type
-	26,  // [26:173] is the sub-list for method input_type
+	60,  // 52: reservation.edge.b.v1.InterfaceBService.MoveRegistration:input_type -> reservation.edge.b.v1.MoveRegistrationRequest
+	61,  // 53: reservation.edge.b.v1.InterfaceBService.PreviewMove:input_type -> reservation.edge.b.v1.PreviewMoveRequest
+	62,  // 54: reservation.edge.b.v1.InterfaceBService.TransferRegistration:input_type -> reservation.edge.b.v1.TransferRegistrationRequest
+	63,  // 55: reservation.edge.b.v1.InterfaceBService.SwapRegistrations:input_type -> reservation.edge.b.v1.SwapRegistrationsRequest
+	64,  // 56: reservation.edge.b.v1.InterfaceBService.ListHistory:input_type -> reservation.edge.b.v1.ListHistoryRequest
+	65,  // 57: reservation.edge.b.v1.InterfaceBService.ListTransactions:input_type -> reservation.edge.b.v1.ListTransactionsRequest
+	66,  // 58: reservation.edge.b.v1.InterfaceBService.CreateTransaction:input_type -> reservation.edge.b.v1.CreateTransactionRequest
+	67,  // 59: reservation.edge.b.v1.InterfaceBService.GetTransaction:input_type -> reservation.edge.b.v1.GetTransactionRequest
+	68,  // 60: reservation.edge.b.v1.InterfaceBService.CreateHold:input_type -> reservation.edge.b.v1.CreateHoldRequest
+	69,  // 61: reservation.edge.b.v1.InterfaceBService.GetHold:input_type -> reservation.edge.b.v1.GetHoldRequest
+	70,  // 62: reservation.edge.b.v1.InterfaceBService.ConfirmHold:input_type -> reservation.edge.b.v1.ConfirmHoldRequest
+	71,  // 63: reservation.edge.b.v1.InterfaceBService.DeleteHold:input_type -> reservation.edge.b.v1.DeleteHoldRequest
+	72,  // 64: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:input_type -> reservation.edge.b.v1.ListWaitlistEntriesRequest
+	73,  // 65: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:input_type -> reservation.edge.b.v1.GetWaitlistEntryRequest
+	74,  // 66: reservation.edge.b.v1.InterfaceBService.AcceptOffer:input_type -> reservation.edge.b.v1.AcceptOfferRequest
+	75,  // 67: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:input_type -> reservation.edge.b.v1.DeleteWaitlistEntryRequest
+	13,  // 68: reservation.edge.b.v1.InterfaceBService.ListPasses:input_type -> reservation.edge.b.v1.ListPassesRequest
+	15,  // 69: reservation.edge.b.v1.InterfaceBService.GetPass:input_type -> reservation.edge.b.v1.GetPassRequest
+	16,  // 70: reservation.edge.b.v1.InterfaceBService.CreatePass:input_type -> reservation.edge.b.v1.CreatePassRequest
+	17,  // 71: reservation.edge.b.v1.InterfaceBService.UpdatePass:input_type -> reservation.edge.b.v1.UpdatePassRequest
+	22,  // 72: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:input_type -> reservation.edge.b.v1.ListCustomerPassesRequest
+	24,  // 73: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
+	25,  // 74: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
+	26,  // 75: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
+	76,  // 76: reservation.edge.b.v1.InterfaceBService.ListCalendars:input_type -> reservation.edge.b.v1.ListCalendarsRequest
+	77,  // 77: reservation.edge.b.v1.InterfaceBService.GetCalendar:input_type -> reservation.edge.b.v1.GetCalendarRequest
+	78,  // 78: reservation.edge.b.v1.InterfaceBService.CreateCalendar:input_type -> reservation.edge.b.v1.CreateCalendarRequest
+	79,  // 79: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:input_type -> reservation.edge.b.v1.DeleteCalendarRequest
+	80,  // 80: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:input_type -> reservation.edge.b.v1.ListDiscountCodesRequest
+	81,  // 81: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:input_type -> reservation.edge.b.v1.GetDiscountCodeRequest
+	82,  // 82: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:input_type -> reservation.edge.b.v1.CreateDiscountCodeRequest
+	83,  // 83: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:input_type -> reservation.edge.b.v1.UpdateDiscountCodeRequest
+	84,  // 84: reservation.edge.b.v1.InterfaceBService.ListLedger:input_type -> reservation.edge.b.v1.ListLedgerRequest
+	85,  // 85: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:input_type -> reservation.edge.b.v1.ListWebhookEndpointsRequest
+	86,  // 86: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:input_type -> reservation.edge.b.v1.GetWebhookEndpointRequest
+	87,  // 87: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:input_type -> reservation.edge.b.v1.CreateWebhookEndpointRequest
+	88,  // 88: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:input_type -> reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	89,  // 89: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:input_type -> reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	90,  // 90: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:input_type -> reservation.edge.b.v1.GetWebhookSecretRequest
+	91,  // 91: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:input_type -> reservation.edge.b.v1.RotateWebhookSecretRequest
+	92,  // 92: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:input_type -> reservation.edge.b.v1.SendWebhookTestRequest
+	93,  // 93: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:input_type -> reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	94,  // 94: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:input_type -> reservation.edge.b.v1.GetWebhookDeliveryRequest
+	95,  // 95: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	96,  // 96: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	97,  // 97: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
+	98,  // 98: reservation.edge.b.v1.InterfaceBService.ListRequests:input_type -> reservation.edge.b.v1.ListRequestsRequest
+	99,  // 99: reservation.edge.b.v1.InterfaceBService.GetRequest:input_type -> reservation.edge.b.v1.GetRequestRequest
+	100, // 100: reservation.edge.b.v1.InterfaceBService.ListPlans:input_type -> reservation.edge.b.v1.ListPlansRequest
+	101, // 101: reservation.edge.b.v1.InterfaceBService.GetPlan:input_type -> reservation.edge.b.v1.GetPlanRequest
+	102, // 102: reservation.edge.b.v1.InterfaceBService.CreatePlan:input_type -> reservation.edge.b.v1.CreatePlanRequest
+	103, // 103: reservation.edge.b.v1.InterfaceBService.UpdatePlan:input_type -> reservation.edge.b.v1.UpdatePlanRequest
+	104, // 104: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:input_type -> reservation.edge.b.v1.ListSubscriptionsRequest
+	105, // 105: reservation.edge.b.v1.InterfaceBService.GetSubscription:input_type -> reservation.edge.b.v1.GetSubscriptionRequest
+	106, // 106: reservation.edge.b.v1.InterfaceBService.CreateSubscription:input_type -> reservation.edge.b.v1.CreateSubscriptionRequest
+	107, // 107: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:input_type -> reservation.edge.b.v1.ListSubscriptionPeriodsRequest
+	108, // 108: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:input_type -> reservation.edge.b.v1.ListAccountEntriesRequest
+	109, // 109: reservation.edge.b.v1.InterfaceBService.PauseSubscription:input_type -> reservation.edge.b.v1.PauseSubscriptionRequest
+	110, // 110: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:input_type -> reservation.edge.b.v1.ResumeSubscriptionRequest
+	111, // 111: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:input_type -> reservation.edge.b.v1.PreviewPlanChangeRequest
+	112, // 112: reservation.edge.b.v1.InterfaceBService.ChangePlan:input_type -> reservation.edge.b.v1.ChangePlanRequest
+	113, // 113: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:input_type -> reservation.edge.b.v1.WithdrawPlanChangeRequest
+	114, // 114: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:input_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
+	115, // 115: reservation.edge.b.v1.InterfaceBService.CancelSubscription:input_type -> reservation.edge.b.v1.CancelSubscriptionRequest
+	116, // 116: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:input_type -> reservation.edge.b.v1.WithdrawCancellationRequest
+	117, // 117: reservation.edge.b.v1.InterfaceBService.RecordPayment:input_type -> reservation.edge.b.v1.RecordPaymentRequest
+	118, // 118: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:input_type -> reservation.edge.b.v1.RecordPaymentFailureRequest
+	119, // 119: reservation.edge.b.v1.InterfaceBService.WaivePayment:input_type -> reservation.edge.b.v1.WaivePaymentRequest
+	120, // 120: reservation.edge.b.v1.InterfaceBService.RecordRefund:input_type -> reservation.edge.b.v1.RecordRefundRequest
+	121, // 121: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:input_type -> reservation.edge.b.v1.GetSubscriptionSettingsRequest
+	122, // 122: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:input_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
+	123, // 123: reservation.edge.b.v1.InterfaceBService.ListMedia:input_type -> reservation.edge.b.v1.ListMediaRequest
+	124, // 124: reservation.edge.b.v1.InterfaceBService.GetMediaItem:input_type -> reservation.edge.b.v1.GetMediaItemRequest
+	125, // 125: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:input_type -> reservation.edge.b.v1.CreateMediaItemRequest
+	126, // 126: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:input_type -> reservation.edge.b.v1.UpdateMediaItemRequest
+	127, // 127: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:input_type -> reservation.edge.b.v1.DeleteMediaItemRequest
+	128, // 128: reservation.edge.b.v1.InterfaceBService.CreateUpload:input_type -> reservation.edge.b.v1.CreateUploadRequest
+	129, // 129: reservation.edge.b.v1.InterfaceBService.GetUpload:input_type -> reservation.edge.b.v1.GetUploadRequest
+	130, // 130: reservation.edge.b.v1.InterfaceBService.CompleteUpload:input_type -> reservation.edge.b.v1.CompleteUploadRequest
+	131, // 131: reservation.edge.b.v1.InterfaceBService.CancelUpload:input_type -> reservation.edge.b.v1.CancelUploadRequest
+	132, // 132: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:input_type -> reservation.edge.b.v1.CreatePlaybackLinkRequest
+	133, // 133: reservation.edge.b.v1.InterfaceBService.RecordProgress:input_type -> reservation.edge.b.v1.RecordProgressRequest
+	134, // 134: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:input_type -> reservation.edge.b.v1.ListMediaCollectionsRequest
+	135, // 135: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:input_type -> reservation.edge.b.v1.GetMediaCollectionRequest
+	136, // 136: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:input_type -> reservation.edge.b.v1.CreateMediaCollectionRequest
+	137, // 137: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:input_type -> reservation.edge.b.v1.UpdateMediaCollectionRequest
+	138, // 138: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:input_type -> reservation.edge.b.v1.DeleteMediaCollectionRequest
+	139, // 139: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:input_type -> reservation.edge.b.v1.ListMediaEntitlementsRequest
+	140, // 140: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:input_type -> reservation.edge.b.v1.GetMediaEntitlementRequest
+	141, // 141: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:input_type -> reservation.edge.b.v1.CreateMediaEntitlementRequest
+	142, // 142: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:input_type -> reservation.edge.b.v1.DeleteMediaEntitlementRequest
+	143, // 143: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:input_type -> reservation.edge.b.v1.ListCustomerMediaRequest
+	144, // 144: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:input_type -> reservation.edge.b.v1.GetCustomerMediaRequest
+	145, // 145: reservation.edge.b.v1.InterfaceBService.ListStaff:input_type -> reservation.edge.b.v1.ListStaffRequest
+	146, // 146: reservation.edge.b.v1.InterfaceBService.GetStaffMember:input_type -> reservation.edge.b.v1.GetStaffMemberRequest
+	147, // 147: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:input_type -> reservation.edge.b.v1.CreateStaffMemberRequest
+	148, // 148: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:input_type -> reservation.edge.b.v1.UpdateStaffMemberRequest
+	149, // 149: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:input_type -> reservation.edge.b.v1.GetWorkingHoursRequest
+	150, // 150: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:input_type -> reservation.edge.b.v1.UpdateWorkingHoursRequest
+	151, // 151: reservation.edge.b.v1.InterfaceBService.ListTimeOff:input_type -> reservation.edge.b.v1.ListTimeOffRequest
+	152, // 152: reservation.edge.b.v1.InterfaceBService.GetTimeOff:input_type -> reservation.edge.b.v1.GetTimeOffRequest
+	153, // 153: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:input_type -> reservation.edge.b.v1.CreateTimeOffRequest
+	154, // 154: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:input_type -> reservation.edge.b.v1.DeleteTimeOffRequest
+	155, // 155: reservation.edge.b.v1.InterfaceBService.ListHolidays:input_type -> reservation.edge.b.v1.ListHolidaysRequest
+	156, // 156: reservation.edge.b.v1.InterfaceBService.GetHoliday:input_type -> reservation.edge.b.v1.GetHolidayRequest
+	157, // 157: reservation.edge.b.v1.InterfaceBService.CreateHoliday:input_type -> reservation.edge.b.v1.CreateHolidayRequest
+	158, // 158: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:input_type -> reservation.edge.b.v1.DeleteHolidayRequest
+	159, // 159: reservation.edge.b.v1.InterfaceBService.ListRooms:input_type -> reservation.edge.b.v1.ListRoomsRequest
+	160, // 160: reservation.edge.b.v1.InterfaceBService.GetRoom:input_type -> reservation.edge.b.v1.GetRoomRequest
+	161, // 161: reservation.edge.b.v1.InterfaceBService.CreateRoom:input_type -> reservation.edge.b.v1.CreateRoomRequest
+	162, // 162: reservation.edge.b.v1.InterfaceBService.UpdateRoom:input_type -> reservation.edge.b.v1.UpdateRoomRequest
+	163, // 163: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:input_type -> reservation.edge.b.v1.ListAppointmentTypesRequest
+	164, // 164: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:input_type -> reservation.edge.b.v1.GetAppointmentTypeRequest
+	165, // 165: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:input_type -> reservation.edge.b.v1.CreateAppointmentTypeRequest
+	166, // 166: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:input_type -> reservation.edge.b.v1.UpdateAppointmentTypeRequest
+	167, // 167: reservation.edge.b.v1.InterfaceBService.FindSlots:input_type -> reservation.edge.b.v1.FindSlotsRequest
+	168, // 168: reservation.edge.b.v1.InterfaceBService.ListAppointments:input_type -> reservation.edge.b.v1.ListAppointmentsRequest
+	169, // 169: reservation.edge.b.v1.InterfaceBService.GetAppointment:input_type -> reservation.edge.b.v1.GetAppointmentRequest
+	170, // 170: reservation.edge.b.v1.InterfaceBService.CreateAppointment:input_type -> reservation.edge.b.v1.CreateAppointmentRequest
+	171, // 171: reservation.edge.b.v1.InterfaceBService.MoveAppointment:input_type -> reservation.edge.b.v1.MoveAppointmentRequest
+	172, // 172: reservation.edge.b.v1.InterfaceBService.CancelAppointment:input_type -> reservation.edge.b.v1.CancelAppointmentRequest
+	173, // 173: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:input_type -> reservation.edge.b.v1.CreateAppointmentHoldRequest
+	174, // 174: reservation.edge.b.v1.InterfaceBService.ListAssignments:input_type -> reservation.edge.b.v1.ListAssignmentsRequest
+	175, // 175: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
+	176, // 176: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
+	177, // 177: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
+	5,   // 178: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
+	27,  // 179: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
+	28,  // 180: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
+	29,  // 181: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
+	10,  // 182: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
+	178, // 183: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
+	179, // 184: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
+	180, // 185: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
+	181, // 186: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
+	182, // 187: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
+	183, // 188: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
+	184, // 189: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
+	185, // 190: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
+	186, // 191: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
+	187, // 192: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
+	188, // 193: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
+	189, // 194: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
+	190, // 195: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
+	191, // 196: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
+	192, // 197: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
+	193, // 198: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
+	194, // 199: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
+	195, // 200: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
+	196, // 201: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
+	197, // 202: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
+	198, // 203: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
+	199, // 204: reservation.edge.b.v1.InterfaceBService.MoveRegistration:output_type -> reservation.edge.b.v1.MoveRegistrationResponse
+	200, // 205: reservation.edge.b.v1.InterfaceBService.PreviewMove:output_type -> reservation.edge.b.v1.PreviewMoveResponse
+	201, // 206: reservation.edge.b.v1.InterfaceBService.TransferRegistration:output_type -> reservation.edge.b.v1.TransferRegistrationResponse
+	202, // 207: reservation.edge.b.v1.InterfaceBService.SwapRegistrations:output_type -> reservation.edge.b.v1.SwapRegistrationsResponse
+	203, // 208: reservation.edge.b.v1.InterfaceBService.ListHistory:output_type -> reservation.edge.b.v1.ListHistoryResponse
+	204, // 209: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
+	205, // 210: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
+	206, // 211: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
+	207, // 212: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
+	208, // 213: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
+	209, // 214: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
+	210, // 215: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
+	211, // 216: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
+	212, // 217: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
+	213, // 218: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
+	214, // 219: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	14,  // 220: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
+	30,  // 221: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
+	31,  // 222: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
+	32,  // 223: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
+	23,  // 224: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
+	33,  // 225: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
+	34,  // 226: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
+	35,  // 227: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
+	215, // 228: reservation.edge.b.v1.InterfaceBService.ListCalendars:output_type -> reservation.edge.b.v1.ListCalendarsResponse
+	216, // 229: reservation.edge.b.v1.InterfaceBService.GetCalendar:output_type -> reservation.edge.b.v1.GetCalendarResponse
+	217, // 230: reservation.edge.b.v1.InterfaceBService.CreateCalendar:output_type -> reservation.edge.b.v1.CreateCalendarResponse
+	218, // 231: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:output_type -> reservation.edge.b.v1.DeleteCalendarResponse
+	219, // 232: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
+	220, // 233: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
+	221, // 234: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
+	222, // 235: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
+	223, // 236: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
+	224, // 237: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
+	225, // 238: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
+	226, // 239: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
+	227, // 240: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	228, // 241: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	229, // 242: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
+	230, // 243: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
+	231, // 244: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
+	232, // 245: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	233, // 246: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
+	234, // 247: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	235, // 248: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	236, // 249: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
+	237, // 250: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
+	238, // 251: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
+	239, // 252: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
+	240, // 253: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
+	241, // 254: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
+	242, // 255: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
+	243, // 256: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
+	244, // 257: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
+	245, // 258: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
+	246, // 259: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	247, // 260: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
+	248, // 261: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
+	249, // 262: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
+	250, // 263: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
+	251, // 264: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
+	252, // 265: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
+	253, // 266: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	254, // 267: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
+	255, // 268: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
+	256, // 269: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
+	257, // 270: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
+	258, // 271: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
+	259, // 272: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
+	260, // 273: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	261, // 274: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	262, // 275: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
+	263, // 276: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
+	264, // 277: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
+	265, // 278: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
+	266, // 279: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
+	267, // 280: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
+	268, // 281: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
+	269, // 282: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
+	270, // 283: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
+	271, // 284: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
+	272, // 285: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
+	273, // 286: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
+	274, // 287: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
+	275, // 288: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
+	276, // 289: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
+	277, // 290: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
+	278, // 291: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
+	279, // 292: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
+	280, // 293: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
+	281, // 294: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	282, // 295: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
+	283, // 296: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
+	284, // 297: reservation.edge.b.v1.InterfaceBService.ListStaff:output_type -> reservation.edge.b.v1.ListStaffResponse
+	285, // 298: reservation.edge.b.v1.InterfaceBService.GetStaffMember:output_type -> reservation.edge.b.v1.GetStaffMemberResponse
+	286, // 299: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:output_type -> reservation.edge.b.v1.CreateStaffMemberResponse
+	287, // 300: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:output_type -> reservation.edge.b.v1.UpdateStaffMemberResponse
+	288, // 301: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:output_type -> reservation.edge.b.v1.GetWorkingHoursResponse
+	289, // 302: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:output_type -> reservation.edge.b.v1.UpdateWorkingHoursResponse
+	290, // 303: reservation.edge.b.v1.InterfaceBService.ListTimeOff:output_type -> reservation.edge.b.v1.ListTimeOffResponse
+	291, // 304: reservation.edge.b.v1.InterfaceBService.GetTimeOff:output_type -> reservation.edge.b.v1.GetTimeOffResponse
+	292, // 305: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:output_type -> reservation.edge.b.v1.CreateTimeOffResponse
+	293, // 306: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:output_type -> reservation.edge.b.v1.DeleteTimeOffResponse
+	294, // 307: reservation.edge.b.v1.InterfaceBService.ListHolidays:output_type -> reservation.edge.b.v1.ListHolidaysResponse
+	295, // 308: reservation.edge.b.v1.InterfaceBService.GetHoliday:output_type -> reservation.edge.b.v1.GetHolidayResponse
+	296, // 309: reservation.edge.b.v1.InterfaceBService.CreateHoliday:output_type -> reservation.edge.b.v1.CreateHolidayResponse
+	297, // 310: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:output_type -> reservation.edge.b.v1.DeleteHolidayResponse
+	298, // 311: reservation.edge.b.v1.InterfaceBService.ListRooms:output_type -> reservation.edge.b.v1.ListRoomsResponse
+	299, // 312: reservation.edge.b.v1.InterfaceBService.GetRoom:output_type -> reservation.edge.b.v1.GetRoomResponse
+	300, // 313: reservation.edge.b.v1.InterfaceBService.CreateRoom:output_type -> reservation.edge.b.v1.CreateRoomResponse
+	301, // 314: reservation.edge.b.v1.InterfaceBService.UpdateRoom:output_type -> reservation.edge.b.v1.UpdateRoomResponse
+	302, // 315: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:output_type -> reservation.edge.b.v1.ListAppointmentTypesResponse
+	303, // 316: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:output_type -> reservation.edge.b.v1.GetAppointmentTypeResponse
+	304, // 317: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:output_type -> reservation.edge.b.v1.CreateAppointmentTypeResponse
+	305, // 318: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:output_type -> reservation.edge.b.v1.UpdateAppointmentTypeResponse
+	306, // 319: reservation.edge.b.v1.InterfaceBService.FindSlots:output_type -> reservation.edge.b.v1.FindSlotsResponse
+	307, // 320: reservation.edge.b.v1.InterfaceBService.ListAppointments:output_type -> reservation.edge.b.v1.ListAppointmentsResponse
+	308, // 321: reservation.edge.b.v1.InterfaceBService.GetAppointment:output_type -> reservation.edge.b.v1.GetAppointmentResponse
+	309, // 322: reservation.edge.b.v1.InterfaceBService.CreateAppointment:output_type -> reservation.edge.b.v1.CreateAppointmentResponse
+	310, // 323: reservation.edge.b.v1.InterfaceBService.MoveAppointment:output_type -> reservation.edge.b.v1.MoveAppointmentResponse
+	311, // 324: reservation.edge.b.v1.InterfaceBService.CancelAppointment:output_type -> reservation.edge.b.v1.CancelAppointmentResponse
+	312, // 325: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:output_type -> reservation.edge.b.v1.CreateAppointmentHoldResponse
+	313, // 326: reservation.edge.b.v1.InterfaceBService.ListAssignments:output_type -> reservation.edge.b.v1.ListAssignmentsResponse
+	314, // 327: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
+	315, // 328: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
+	316, // 329: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
+	178, // [178:330] is the sub-list for method output_type
+	26,  // [26:178] is the sub-list for method input_type
 	26,  // [26:26] is the sub-list for extension type_name
 	26,  // [26:26] is the sub-list for extension extendee
 	0,   // [0:26] is the sub-list for field type_name
@@ -3493,6 +3518,7 @@ func file_reservation_edge_b_v1_interface_b_proto_init() {
 	file_reservation_edge_b_v1_media_proto_init()
 	file_reservation_edge_b_v1_plan_proto_init()
 	file_reservation_edge_b_v1_registration_proto_init()
+	file_reservation_edge_b_v1_registration_change_proto_init()
 	file_reservation_edge_b_v1_request_proto_init()
 	file_reservation_edge_b_v1_room_proto_init()
 	file_reservation_edge_b_v1_staff_proto_init()

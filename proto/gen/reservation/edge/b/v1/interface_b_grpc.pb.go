@@ -51,6 +51,11 @@ const (
 	InterfaceBService_PreviewCancellation_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/PreviewCancellation"
 	InterfaceBService_RefundRegistration_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/RefundRegistration"
 	InterfaceBService_RecordAttendance_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/RecordAttendance"
+	InterfaceBService_MoveRegistration_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/MoveRegistration"
+	InterfaceBService_PreviewMove_FullMethodName                     = "/reservation.edge.b.v1.InterfaceBService/PreviewMove"
+	InterfaceBService_TransferRegistration_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/TransferRegistration"
+	InterfaceBService_SwapRegistrations_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/SwapRegistrations"
+	InterfaceBService_ListHistory_FullMethodName                     = "/reservation.edge.b.v1.InterfaceBService/ListHistory"
 	InterfaceBService_ListTransactions_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/ListTransactions"
 	InterfaceBService_CreateTransaction_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/CreateTransaction"
 	InterfaceBService_GetTransaction_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/GetTransaction"
@@ -232,6 +237,16 @@ type InterfaceBServiceClient interface {
 	RefundRegistration(ctx context.Context, in *RefundRegistrationRequest, opts ...grpc.CallOption) (*RefundRegistrationResponse, error)
 	// RecordAttendance is POST /registrations/{id}/attendance.
 	RecordAttendance(ctx context.Context, in *RecordAttendanceRequest, opts ...grpc.CallOption) (*RecordAttendanceResponse, error)
+	// MoveRegistration is POST /registrations/{id}/move.
+	MoveRegistration(ctx context.Context, in *MoveRegistrationRequest, opts ...grpc.CallOption) (*MoveRegistrationResponse, error)
+	// PreviewMove is GET /registrations/{id}/move-preview.
+	PreviewMove(ctx context.Context, in *PreviewMoveRequest, opts ...grpc.CallOption) (*PreviewMoveResponse, error)
+	// TransferRegistration is POST /registrations/{id}/transfer.
+	TransferRegistration(ctx context.Context, in *TransferRegistrationRequest, opts ...grpc.CallOption) (*TransferRegistrationResponse, error)
+	// SwapRegistrations is POST /registrations/{id}/swap.
+	SwapRegistrations(ctx context.Context, in *SwapRegistrationsRequest, opts ...grpc.CallOption) (*SwapRegistrationsResponse, error)
+	// ListHistory is GET /registrations/{id}/history.
+	ListHistory(ctx context.Context, in *ListHistoryRequest, opts ...grpc.CallOption) (*ListHistoryResponse, error)
 	// ListTransactions is GET /transactions.
 	ListTransactions(ctx context.Context, in *ListTransactionsRequest, opts ...grpc.CallOption) (*ListTransactionsResponse, error)
 	// CreateTransaction is POST /transactions.
@@ -738,6 +753,56 @@ func (c *interfaceBServiceClient) RecordAttendance(ctx context.Context, in *Reco
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RecordAttendanceResponse)
 	err := c.cc.Invoke(ctx, InterfaceBService_RecordAttendance_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) MoveRegistration(ctx context.Context, in *MoveRegistrationRequest, opts ...grpc.CallOption) (*MoveRegistrationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MoveRegistrationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_MoveRegistration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) PreviewMove(ctx context.Context, in *PreviewMoveRequest, opts ...grpc.CallOption) (*PreviewMoveResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PreviewMoveResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_PreviewMove_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) TransferRegistration(ctx context.Context, in *TransferRegistrationRequest, opts ...grpc.CallOption) (*TransferRegistrationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TransferRegistrationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_TransferRegistration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) SwapRegistrations(ctx context.Context, in *SwapRegistrationsRequest, opts ...grpc.CallOption) (*SwapRegistrationsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SwapRegistrationsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_SwapRegistrations_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListHistory(ctx context.Context, in *ListHistoryRequest, opts ...grpc.CallOption) (*ListHistoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListHistoryResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListHistory_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -2012,6 +2077,16 @@ type InterfaceBServiceServer interface {
 	RefundRegistration(context.Context, *RefundRegistrationRequest) (*RefundRegistrationResponse, error)
 	// RecordAttendance is POST /registrations/{id}/attendance.
 	RecordAttendance(context.Context, *RecordAttendanceRequest) (*RecordAttendanceResponse, error)
+	// MoveRegistration is POST /registrations/{id}/move.
+	MoveRegistration(context.Context, *MoveRegistrationRequest) (*MoveRegistrationResponse, error)
+	// PreviewMove is GET /registrations/{id}/move-preview.
+	PreviewMove(context.Context, *PreviewMoveRequest) (*PreviewMoveResponse, error)
+	// TransferRegistration is POST /registrations/{id}/transfer.
+	TransferRegistration(context.Context, *TransferRegistrationRequest) (*TransferRegistrationResponse, error)
+	// SwapRegistrations is POST /registrations/{id}/swap.
+	SwapRegistrations(context.Context, *SwapRegistrationsRequest) (*SwapRegistrationsResponse, error)
+	// ListHistory is GET /registrations/{id}/history.
+	ListHistory(context.Context, *ListHistoryRequest) (*ListHistoryResponse, error)
 	// ListTransactions is GET /transactions.
 	ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error)
 	// CreateTransaction is POST /transactions.
@@ -2341,6 +2416,21 @@ func (UnimplementedInterfaceBServiceServer) RefundRegistration(context.Context, 
 }
 func (UnimplementedInterfaceBServiceServer) RecordAttendance(context.Context, *RecordAttendanceRequest) (*RecordAttendanceResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RecordAttendance not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) MoveRegistration(context.Context, *MoveRegistrationRequest) (*MoveRegistrationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MoveRegistration not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) PreviewMove(context.Context, *PreviewMoveRequest) (*PreviewMoveResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PreviewMove not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) TransferRegistration(context.Context, *TransferRegistrationRequest) (*TransferRegistrationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TransferRegistration not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) SwapRegistrations(context.Context, *SwapRegistrationsRequest) (*SwapRegistrationsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SwapRegistrations not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListHistory(context.Context, *ListHistoryRequest) (*ListHistoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListHistory not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTransactions not implemented")
@@ -3190,6 +3280,96 @@ func _InterfaceBService_RecordAttendance_Handler(srv interface{}, ctx context.Co
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(InterfaceBServiceServer).RecordAttendance(ctx, req.(*RecordAttendanceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_MoveRegistration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MoveRegistrationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).MoveRegistration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_MoveRegistration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).MoveRegistration(ctx, req.(*MoveRegistrationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_PreviewMove_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PreviewMoveRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).PreviewMove(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_PreviewMove_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).PreviewMove(ctx, req.(*PreviewMoveRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_TransferRegistration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TransferRegistrationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).TransferRegistration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_TransferRegistration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).TransferRegistration(ctx, req.(*TransferRegistrationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_SwapRegistrations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SwapRegistrationsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).SwapRegistrations(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_SwapRegistrations_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).SwapRegistrations(ctx, req.(*SwapRegistrationsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListHistory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListHistoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListHistory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListHistory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListHistory(ctx, req.(*ListHistoryRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -5482,6 +5662,26 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RecordAttendance",
 			Handler:    _InterfaceBService_RecordAttendance_Handler,
+		},
+		{
+			MethodName: "MoveRegistration",
+			Handler:    _InterfaceBService_MoveRegistration_Handler,
+		},
+		{
+			MethodName: "PreviewMove",
+			Handler:    _InterfaceBService_PreviewMove_Handler,
+		},
+		{
+			MethodName: "TransferRegistration",
+			Handler:    _InterfaceBService_TransferRegistration_Handler,
+		},
+		{
+			MethodName: "SwapRegistrations",
+			Handler:    _InterfaceBService_SwapRegistrations_Handler,
+		},
+		{
+			MethodName: "ListHistory",
+			Handler:    _InterfaceBService_ListHistory_Handler,
 		},
 		{
 			MethodName: "ListTransactions",

@@ -63,8 +63,13 @@ type Registration struct {
 	RefundedAt         *v1.NullableText `protobuf:"bytes,27,opt,name=refunded_at,json=refundedAt,proto3" json:"refunded_at,omitempty"`
 	CancellationReason string           `protobuf:"bytes,28,opt,name=cancellation_reason,json=cancellationReason,proto3" json:"cancellation_reason,omitempty"`
 	UpdatedAt          string           `protobuf:"bytes,29,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The price now. It differs from total_paid after a move that lowered it.
+	Price *v1.Amount `protobuf:"bytes,30,opt,name=price,proto3" json:"price,omitempty"`
+	// The customer who manages the registration: the one who paid, unless the registration was transferred
+	// together with the control.
+	ManagedById   string `protobuf:"bytes,31,opt,name=managed_by_id,json=managedById,proto3" json:"managed_by_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Registration) Reset() {
@@ -296,6 +301,20 @@ func (x *Registration) GetCancellationReason() string {
 func (x *Registration) GetUpdatedAt() string {
 	if x != nil {
 		return x.UpdatedAt
+	}
+	return ""
+}
+
+func (x *Registration) GetPrice() *v1.Amount {
+	if x != nil {
+		return x.Price
+	}
+	return nil
+}
+
+func (x *Registration) GetManagedById() string {
+	if x != nil {
+		return x.ManagedById
 	}
 	return ""
 }
@@ -1852,7 +1871,8 @@ var File_reservation_edge_b_v1_registration_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_registration_proto_rawDesc = "" +
 	"\n" +
-	"(reservation/edge/b/v1/registration.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1freservation/edge/v1/types.proto\"\xb0\t\n" +
+	"(reservation/edge/b/v1/registration.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1freservation/edge/v1/types.proto\"\x87\n" +
+	"\n" +
 	"\fRegistration\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
 	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\"\n" +
@@ -1893,7 +1913,9 @@ const file_reservation_edge_b_v1_registration_proto_rawDesc = "" +
 	"refundedAt\x12/\n" +
 	"\x13cancellation_reason\x18\x1c \x01(\tR\x12cancellationReason\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\x1d \x01(\tR\tupdatedAt\"\xea\x03\n" +
+	"updated_at\x18\x1d \x01(\tR\tupdatedAt\x121\n" +
+	"\x05price\x18\x1e \x01(\v2\x1b.reservation.edge.v1.AmountR\x05price\x12\"\n" +
+	"\rmanaged_by_id\x18\x1f \x01(\tR\vmanagedById\"\xea\x03\n" +
 	"\x18ListRegistrationsRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\x04page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
@@ -2104,27 +2126,28 @@ var file_reservation_edge_b_v1_registration_proto_depIdxs = []int32{
 	26, // 4: reservation.edge.b.v1.Registration.refund_due:type_name -> reservation.edge.v1.Amount
 	26, // 5: reservation.edge.b.v1.Registration.refunded_amount:type_name -> reservation.edge.v1.Amount
 	27, // 6: reservation.edge.b.v1.Registration.refunded_at:type_name -> reservation.edge.v1.NullableText
-	0,  // 7: reservation.edge.b.v1.ListRegistrationsResponse.registrations:type_name -> reservation.edge.b.v1.Registration
-	3,  // 8: reservation.edge.b.v1.RegistrationWrite.payment:type_name -> reservation.edge.b.v1.PaymentWrite
-	4,  // 9: reservation.edge.b.v1.CreateRegistrationRequest.registration:type_name -> reservation.edge.b.v1.RegistrationWrite
-	0,  // 10: reservation.edge.b.v1.CreateRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	0,  // 11: reservation.edge.b.v1.GetRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	26, // 12: reservation.edge.b.v1.DeleteRegistrationResponse.refund_due:type_name -> reservation.edge.v1.Amount
-	0,  // 13: reservation.edge.b.v1.ListAllRegistrationsResponse.registrations:type_name -> reservation.edge.b.v1.Registration
-	0,  // 14: reservation.edge.b.v1.GetAnyRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	15, // 15: reservation.edge.b.v1.CancelRegistrationRequest.cancellation:type_name -> reservation.edge.b.v1.CancellationWrite
-	0,  // 16: reservation.edge.b.v1.CancelRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	26, // 17: reservation.edge.b.v1.PreviewCancellationResponse.refund_due:type_name -> reservation.edge.v1.Amount
-	28, // 18: reservation.edge.b.v1.RefundWrite.amount:type_name -> reservation.edge.v1.NonNullAmount
-	20, // 19: reservation.edge.b.v1.RefundRegistrationRequest.refund:type_name -> reservation.edge.b.v1.RefundWrite
-	0,  // 20: reservation.edge.b.v1.RefundRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	23, // 21: reservation.edge.b.v1.RecordAttendanceRequest.attendance:type_name -> reservation.edge.b.v1.AttendanceWrite
-	0,  // 22: reservation.edge.b.v1.RecordAttendanceResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	26, // 7: reservation.edge.b.v1.Registration.price:type_name -> reservation.edge.v1.Amount
+	0,  // 8: reservation.edge.b.v1.ListRegistrationsResponse.registrations:type_name -> reservation.edge.b.v1.Registration
+	3,  // 9: reservation.edge.b.v1.RegistrationWrite.payment:type_name -> reservation.edge.b.v1.PaymentWrite
+	4,  // 10: reservation.edge.b.v1.CreateRegistrationRequest.registration:type_name -> reservation.edge.b.v1.RegistrationWrite
+	0,  // 11: reservation.edge.b.v1.CreateRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
+	0,  // 12: reservation.edge.b.v1.GetRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
+	26, // 13: reservation.edge.b.v1.DeleteRegistrationResponse.refund_due:type_name -> reservation.edge.v1.Amount
+	0,  // 14: reservation.edge.b.v1.ListAllRegistrationsResponse.registrations:type_name -> reservation.edge.b.v1.Registration
+	0,  // 15: reservation.edge.b.v1.GetAnyRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
+	15, // 16: reservation.edge.b.v1.CancelRegistrationRequest.cancellation:type_name -> reservation.edge.b.v1.CancellationWrite
+	0,  // 17: reservation.edge.b.v1.CancelRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
+	26, // 18: reservation.edge.b.v1.PreviewCancellationResponse.refund_due:type_name -> reservation.edge.v1.Amount
+	28, // 19: reservation.edge.b.v1.RefundWrite.amount:type_name -> reservation.edge.v1.NonNullAmount
+	20, // 20: reservation.edge.b.v1.RefundRegistrationRequest.refund:type_name -> reservation.edge.b.v1.RefundWrite
+	0,  // 21: reservation.edge.b.v1.RefundRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
+	23, // 22: reservation.edge.b.v1.RecordAttendanceRequest.attendance:type_name -> reservation.edge.b.v1.AttendanceWrite
+	0,  // 23: reservation.edge.b.v1.RecordAttendanceResponse.registration:type_name -> reservation.edge.b.v1.Registration
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_registration_proto_init() }

@@ -135,6 +135,60 @@ func (x *Transaction) GetUpdatedAt() string {
 	return ""
 }
 
+// LinePaymentWrite is how one line of a transaction is paid.
+type LinePaymentWrite struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// CARD, PASS, CASH, BANK_TRANSFER, ONLINE, OTHER or FREE.
+	Method        *string `protobuf:"bytes,1,opt,name=method,proto3,oneof" json:"method,omitempty"`
+	Reference     *string `protobuf:"bytes,2,opt,name=reference,proto3,oneof" json:"reference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LinePaymentWrite) Reset() {
+	*x = LinePaymentWrite{}
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LinePaymentWrite) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LinePaymentWrite) ProtoMessage() {}
+
+func (x *LinePaymentWrite) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LinePaymentWrite.ProtoReflect.Descriptor instead.
+func (*LinePaymentWrite) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *LinePaymentWrite) GetMethod() string {
+	if x != nil && x.Method != nil {
+		return *x.Method
+	}
+	return ""
+}
+
+func (x *LinePaymentWrite) GetReference() string {
+	if x != nil && x.Reference != nil {
+		return *x.Reference
+	}
+	return ""
+}
+
 // LineWrite is a line of a transaction or of a hold.
 type LineWrite struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -144,14 +198,16 @@ type LineWrite struct {
 	PricingOptionId *string `protobuf:"bytes,3,opt,name=pricing_option_id,json=pricingOptionId,proto3,oneof" json:"pricing_option_id,omitempty"`
 	Spots           *int32  `protobuf:"varint,4,opt,name=spots,proto3,oneof" json:"spots,omitempty"`
 	// Instead of eventDateId: for an event with a single date, or for a price of the whole course.
-	EventId       *string `protobuf:"bytes,5,opt,name=event_id,json=eventId,proto3,oneof" json:"event_id,omitempty"`
+	EventId *string `protobuf:"bytes,5,opt,name=event_id,json=eventId,proto3,oneof" json:"event_id,omitempty"`
+	// If absent, the payment of the transaction. Not for holds.
+	Payment       *LinePaymentWrite `protobuf:"bytes,6,opt,name=payment,proto3" json:"payment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LineWrite) Reset() {
 	*x = LineWrite{}
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[1]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -163,7 +219,7 @@ func (x *LineWrite) String() string {
 func (*LineWrite) ProtoMessage() {}
 
 func (x *LineWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[1]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -176,7 +232,7 @@ func (x *LineWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LineWrite.ProtoReflect.Descriptor instead.
 func (*LineWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{1}
+	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *LineWrite) GetEventDateId() string {
@@ -214,6 +270,13 @@ func (x *LineWrite) GetEventId() string {
 	return ""
 }
 
+func (x *LineWrite) GetPayment() *LinePaymentWrite {
+	if x != nil {
+		return x.Payment
+	}
+	return nil
+}
+
 // TransactionWrite is the body of POST /transactions.
 type TransactionWrite struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -221,13 +284,15 @@ type TransactionWrite struct {
 	Lines         []*LineWrite           `protobuf:"bytes,2,rep,name=lines,proto3" json:"lines,omitempty"`
 	Payment       *PaymentWrite          `protobuf:"bytes,3,opt,name=payment,proto3" json:"payment,omitempty"`
 	DiscountCode  *string                `protobuf:"bytes,4,opt,name=discount_code,json=discountCode,proto3,oneof" json:"discount_code,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Why dates that have started are booked.
+	AfterStartReason *string `protobuf:"bytes,5,opt,name=after_start_reason,json=afterStartReason,proto3,oneof" json:"after_start_reason,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *TransactionWrite) Reset() {
 	*x = TransactionWrite{}
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[2]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -239,7 +304,7 @@ func (x *TransactionWrite) String() string {
 func (*TransactionWrite) ProtoMessage() {}
 
 func (x *TransactionWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[2]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -252,7 +317,7 @@ func (x *TransactionWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransactionWrite.ProtoReflect.Descriptor instead.
 func (*TransactionWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{2}
+	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *TransactionWrite) GetPurchasedById() string {
@@ -283,6 +348,13 @@ func (x *TransactionWrite) GetDiscountCode() string {
 	return ""
 }
 
+func (x *TransactionWrite) GetAfterStartReason() string {
+	if x != nil && x.AfterStartReason != nil {
+		return *x.AfterStartReason
+	}
+	return ""
+}
+
 // ListTransactionsRequest has the query parameters of GET /transactions.
 type ListTransactionsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -298,7 +370,7 @@ type ListTransactionsRequest struct {
 
 func (x *ListTransactionsRequest) Reset() {
 	*x = ListTransactionsRequest{}
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[3]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -310,7 +382,7 @@ func (x *ListTransactionsRequest) String() string {
 func (*ListTransactionsRequest) ProtoMessage() {}
 
 func (x *ListTransactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[3]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -323,7 +395,7 @@ func (x *ListTransactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTransactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListTransactionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{3}
+	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ListTransactionsRequest) GetPage() string {
@@ -382,7 +454,7 @@ type ListTransactionsResponse struct {
 
 func (x *ListTransactionsResponse) Reset() {
 	*x = ListTransactionsResponse{}
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[4]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -394,7 +466,7 @@ func (x *ListTransactionsResponse) String() string {
 func (*ListTransactionsResponse) ProtoMessage() {}
 
 func (x *ListTransactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[4]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -407,7 +479,7 @@ func (x *ListTransactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTransactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListTransactionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{4}
+	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ListTransactionsResponse) GetTransactions() []*Transaction {
@@ -454,7 +526,7 @@ type CreateTransactionRequest struct {
 
 func (x *CreateTransactionRequest) Reset() {
 	*x = CreateTransactionRequest{}
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[5]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -466,7 +538,7 @@ func (x *CreateTransactionRequest) String() string {
 func (*CreateTransactionRequest) ProtoMessage() {}
 
 func (x *CreateTransactionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[5]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -479,7 +551,7 @@ func (x *CreateTransactionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTransactionRequest.ProtoReflect.Descriptor instead.
 func (*CreateTransactionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{5}
+	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateTransactionRequest) GetTransaction() *TransactionWrite {
@@ -498,7 +570,7 @@ type CreateTransactionResponse struct {
 
 func (x *CreateTransactionResponse) Reset() {
 	*x = CreateTransactionResponse{}
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[6]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -510,7 +582,7 @@ func (x *CreateTransactionResponse) String() string {
 func (*CreateTransactionResponse) ProtoMessage() {}
 
 func (x *CreateTransactionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[6]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -523,7 +595,7 @@ func (x *CreateTransactionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTransactionResponse.ProtoReflect.Descriptor instead.
 func (*CreateTransactionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{6}
+	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateTransactionResponse) GetTransaction() *Transaction {
@@ -542,7 +614,7 @@ type GetTransactionRequest struct {
 
 func (x *GetTransactionRequest) Reset() {
 	*x = GetTransactionRequest{}
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[7]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -554,7 +626,7 @@ func (x *GetTransactionRequest) String() string {
 func (*GetTransactionRequest) ProtoMessage() {}
 
 func (x *GetTransactionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[7]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -567,7 +639,7 @@ func (x *GetTransactionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTransactionRequest.ProtoReflect.Descriptor instead.
 func (*GetTransactionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{7}
+	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetTransactionRequest) GetId() string {
@@ -586,7 +658,7 @@ type GetTransactionResponse struct {
 
 func (x *GetTransactionResponse) Reset() {
 	*x = GetTransactionResponse{}
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[8]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -598,7 +670,7 @@ func (x *GetTransactionResponse) String() string {
 func (*GetTransactionResponse) ProtoMessage() {}
 
 func (x *GetTransactionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[8]
+	mi := &file_reservation_edge_b_v1_transaction_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -611,7 +683,7 @@ func (x *GetTransactionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTransactionResponse.ProtoReflect.Descriptor instead.
 func (*GetTransactionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{8}
+	return file_reservation_edge_b_v1_transaction_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetTransactionResponse) GetTransaction() *Transaction {
@@ -637,26 +709,35 @@ const file_reservation_edge_b_v1_transaction_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\b \x01(\tR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\t \x01(\tR\tupdatedAt\"\xb9\x02\n" +
+	"updated_at\x18\t \x01(\tR\tupdatedAt\"~\n" +
+	"\x10LinePaymentWrite\x12$\n" +
+	"\x06method\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(H\x00R\x06method\x88\x01\x01\x12+\n" +
+	"\treference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\treference\x88\x01\x01B\t\n" +
+	"\a_methodB\f\n" +
+	"\n" +
+	"_reference\"\xfc\x02\n" +
 	"\tLineWrite\x120\n" +
 	"\revent_date_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\veventDateId\x88\x01\x01\x12-\n" +
 	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\n" +
 	"customerId\x88\x01\x01\x128\n" +
 	"\x11pricing_option_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dH\x02R\x0fpricingOptionId\x88\x01\x01\x12\x19\n" +
 	"\x05spots\x18\x04 \x01(\x05H\x03R\x05spots\x88\x01\x01\x12'\n" +
-	"\bevent_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\aeventId\x88\x01\x01B\x10\n" +
+	"\bevent_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\aeventId\x88\x01\x01\x12A\n" +
+	"\apayment\x18\x06 \x01(\v2'.reservation.edge.b.v1.LinePaymentWriteR\apaymentB\x10\n" +
 	"\x0e_event_date_idB\x0e\n" +
 	"\f_customer_idB\x14\n" +
 	"\x12_pricing_option_idB\b\n" +
 	"\x06_spotsB\v\n" +
-	"\t_event_id\"\xa2\x02\n" +
+	"\t_event_id\"\xf6\x02\n" +
 	"\x10TransactionWrite\x124\n" +
 	"\x0fpurchased_by_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\rpurchasedById\x88\x01\x01\x12@\n" +
 	"\x05lines\x18\x02 \x03(\v2 .reservation.edge.b.v1.LineWriteB\b\xbaH\x05\x92\x01\x02\x102R\x05lines\x12=\n" +
 	"\apayment\x18\x03 \x01(\v2#.reservation.edge.b.v1.PaymentWriteR\apayment\x121\n" +
-	"\rdiscount_code\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@H\x01R\fdiscountCode\x88\x01\x01B\x12\n" +
+	"\rdiscount_code\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@H\x01R\fdiscountCode\x88\x01\x01\x12;\n" +
+	"\x12after_start_reason\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03H\x02R\x10afterStartReason\x88\x01\x01B\x12\n" +
 	"\x10_purchased_by_idB\x10\n" +
-	"\x0e_discount_code\"\xe6\x02\n" +
+	"\x0e_discount_codeB\x15\n" +
+	"\x13_after_start_reason\"\xe6\x02\n" +
 	"\x17ListTransactionsRequest\x12 \n" +
 	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
 	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
@@ -699,37 +780,39 @@ func file_reservation_edge_b_v1_transaction_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_b_v1_transaction_proto_rawDescData
 }
 
-var file_reservation_edge_b_v1_transaction_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_reservation_edge_b_v1_transaction_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_reservation_edge_b_v1_transaction_proto_goTypes = []any{
 	(*Transaction)(nil),               // 0: reservation.edge.b.v1.Transaction
-	(*LineWrite)(nil),                 // 1: reservation.edge.b.v1.LineWrite
-	(*TransactionWrite)(nil),          // 2: reservation.edge.b.v1.TransactionWrite
-	(*ListTransactionsRequest)(nil),   // 3: reservation.edge.b.v1.ListTransactionsRequest
-	(*ListTransactionsResponse)(nil),  // 4: reservation.edge.b.v1.ListTransactionsResponse
-	(*CreateTransactionRequest)(nil),  // 5: reservation.edge.b.v1.CreateTransactionRequest
-	(*CreateTransactionResponse)(nil), // 6: reservation.edge.b.v1.CreateTransactionResponse
-	(*GetTransactionRequest)(nil),     // 7: reservation.edge.b.v1.GetTransactionRequest
-	(*GetTransactionResponse)(nil),    // 8: reservation.edge.b.v1.GetTransactionResponse
-	(*v1.Amount)(nil),                 // 9: reservation.edge.v1.Amount
-	(*v1.NullableText)(nil),           // 10: reservation.edge.v1.NullableText
-	(*Registration)(nil),              // 11: reservation.edge.b.v1.Registration
-	(*PaymentWrite)(nil),              // 12: reservation.edge.b.v1.PaymentWrite
+	(*LinePaymentWrite)(nil),          // 1: reservation.edge.b.v1.LinePaymentWrite
+	(*LineWrite)(nil),                 // 2: reservation.edge.b.v1.LineWrite
+	(*TransactionWrite)(nil),          // 3: reservation.edge.b.v1.TransactionWrite
+	(*ListTransactionsRequest)(nil),   // 4: reservation.edge.b.v1.ListTransactionsRequest
+	(*ListTransactionsResponse)(nil),  // 5: reservation.edge.b.v1.ListTransactionsResponse
+	(*CreateTransactionRequest)(nil),  // 6: reservation.edge.b.v1.CreateTransactionRequest
+	(*CreateTransactionResponse)(nil), // 7: reservation.edge.b.v1.CreateTransactionResponse
+	(*GetTransactionRequest)(nil),     // 8: reservation.edge.b.v1.GetTransactionRequest
+	(*GetTransactionResponse)(nil),    // 9: reservation.edge.b.v1.GetTransactionResponse
+	(*v1.Amount)(nil),                 // 10: reservation.edge.v1.Amount
+	(*v1.NullableText)(nil),           // 11: reservation.edge.v1.NullableText
+	(*Registration)(nil),              // 12: reservation.edge.b.v1.Registration
+	(*PaymentWrite)(nil),              // 13: reservation.edge.b.v1.PaymentWrite
 }
 var file_reservation_edge_b_v1_transaction_proto_depIdxs = []int32{
-	9,  // 0: reservation.edge.b.v1.Transaction.total:type_name -> reservation.edge.v1.Amount
-	10, // 1: reservation.edge.b.v1.Transaction.discount_code:type_name -> reservation.edge.v1.NullableText
-	11, // 2: reservation.edge.b.v1.Transaction.registrations:type_name -> reservation.edge.b.v1.Registration
-	1,  // 3: reservation.edge.b.v1.TransactionWrite.lines:type_name -> reservation.edge.b.v1.LineWrite
-	12, // 4: reservation.edge.b.v1.TransactionWrite.payment:type_name -> reservation.edge.b.v1.PaymentWrite
-	0,  // 5: reservation.edge.b.v1.ListTransactionsResponse.transactions:type_name -> reservation.edge.b.v1.Transaction
-	2,  // 6: reservation.edge.b.v1.CreateTransactionRequest.transaction:type_name -> reservation.edge.b.v1.TransactionWrite
-	0,  // 7: reservation.edge.b.v1.CreateTransactionResponse.transaction:type_name -> reservation.edge.b.v1.Transaction
-	0,  // 8: reservation.edge.b.v1.GetTransactionResponse.transaction:type_name -> reservation.edge.b.v1.Transaction
-	9,  // [9:9] is the sub-list for method output_type
-	9,  // [9:9] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	10, // 0: reservation.edge.b.v1.Transaction.total:type_name -> reservation.edge.v1.Amount
+	11, // 1: reservation.edge.b.v1.Transaction.discount_code:type_name -> reservation.edge.v1.NullableText
+	12, // 2: reservation.edge.b.v1.Transaction.registrations:type_name -> reservation.edge.b.v1.Registration
+	1,  // 3: reservation.edge.b.v1.LineWrite.payment:type_name -> reservation.edge.b.v1.LinePaymentWrite
+	2,  // 4: reservation.edge.b.v1.TransactionWrite.lines:type_name -> reservation.edge.b.v1.LineWrite
+	13, // 5: reservation.edge.b.v1.TransactionWrite.payment:type_name -> reservation.edge.b.v1.PaymentWrite
+	0,  // 6: reservation.edge.b.v1.ListTransactionsResponse.transactions:type_name -> reservation.edge.b.v1.Transaction
+	3,  // 7: reservation.edge.b.v1.CreateTransactionRequest.transaction:type_name -> reservation.edge.b.v1.TransactionWrite
+	0,  // 8: reservation.edge.b.v1.CreateTransactionResponse.transaction:type_name -> reservation.edge.b.v1.Transaction
+	0,  // 9: reservation.edge.b.v1.GetTransactionResponse.transaction:type_name -> reservation.edge.b.v1.Transaction
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_transaction_proto_init() }
@@ -742,13 +825,14 @@ func file_reservation_edge_b_v1_transaction_proto_init() {
 	file_reservation_edge_b_v1_transaction_proto_msgTypes[2].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_transaction_proto_msgTypes[3].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_transaction_proto_msgTypes[4].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_transaction_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_b_v1_transaction_proto_rawDesc), len(file_reservation_edge_b_v1_transaction_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
