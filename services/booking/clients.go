@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -139,7 +140,20 @@ func (c *PassClient) Change(ctx context.Context, change model.CreditChange, vali
 	if err != nil && isRedemptionCancelled(err) {
 		return 0, fault.From(err)
 	}
+	if f := fault.From(err); err != nil && f.Reason == fault.ReasonVersionMismatch {
+		held, malformed := strconv.ParseInt(f.Meta["credits"], 10, 32)
+		if malformed == nil {
+			return 0, &heldCreditsError{held: int32(held)}
+		}
+	}
 	return resp.GetCredits(), ofPass(err)
+}
+
+// heldCreditsError is the error of a change that expects other credits than the booking holds.
+type heldCreditsError struct{ held int32 }
+
+func (e *heldCreditsError) Error() string {
+	return fmt.Sprintf("pass service: the booking holds %d credits", e.held)
 }
 
 // CancelChange implements Passes.

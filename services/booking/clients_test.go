@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -67,6 +68,10 @@ func (n *neighbours) BatchRedeemCredits(ctx context.Context, req *passv1.BatchRe
 	return resp, n.err
 }
 
+func (n *neighbours) ChangeRedemption(context.Context, *passv1.ChangeRedemptionRequest) (*passv1.ChangeRedemptionResponse, error) {
+	return &passv1.ChangeRedemptionResponse{Credits: 2}, n.err
+}
+
 func TestClients(t *testing.T) {
 	issuer := tokentest.New(t)
 	n := &neighbours{}
@@ -75,6 +80,7 @@ func TestClients(t *testing.T) {
 		authv1.CompanyService_GetCompany_FullMethodName:             rpc.AnyToken,
 		passv1.PassService_RedeemCredits_FullMethodName:             "redemptions:write",
 		passv1.PassService_BatchRedeemCredits_FullMethodName:        "redemptions:write",
+		passv1.PassService_ChangeRedemption_FullMethodName:          "redemptions:write",
 	}})
 	customerv1.RegisterCustomerServiceServer(srv, n)
 	authv1.RegisterCompanyServiceServer(srv, n)
@@ -112,6 +118,15 @@ func TestClients(t *testing.T) {
 		want := tenancy.Company{ID: company, Timezone: "Europe/Paris", Currency: "EUR", Version: 4}
 		if err != nil || got != want || n.company != company {
 			t.Errorf("got %+v, %v for %s", got, err, n.company)
+		}
+	})
+	t.Run("returns the credits that a booking holds if they are not those that a change expects", func(t *testing.T) {
+		defer func() { n.err = nil }()
+		n.err = fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "other credits").With("credits", "3")
+		_, err := NewPassClient(conn, source).Change(t.Context(), model.CreditChange{Company: company}, false)
+		var differs *heldCreditsError
+		if !errors.As(err, &differs) || differs.held != 3 {
+			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("a pass must be valid on the local day of each date", func(t *testing.T) {

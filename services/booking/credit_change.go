@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"time"
 
@@ -81,7 +82,8 @@ func (m *bookingMove) pay(s *store.MovedTransaction, had *store.StoredCreditChan
 	default:
 		c.decision.busy = true
 	}
-	if fall, falls := s.Move.CreditsFall(m.company.ID, t); falls {
+	// A change that was taken needs no second one: the pass service already holds what it has decided.
+	if fall, falls := s.Move.CreditsFall(m.company.ID, t); falls && s.Taken.IsZero() {
 		fall.ID = m.newID()
 		s.Falls = &store.StoredCreditChange{
 			CreditChange: fall, State: model.CreditsSettling, Target: m.target(t.Version), Due: m.now().Add(settleAhead),
@@ -121,7 +123,9 @@ func (m *bookingMove) askPass(ctx context.Context) error {
 		} else {
 			err = m.validate(ctx, ask.CreditChange)
 		}
-		if err != nil && !isRedemptionCancelled(err) { // the next round finds the booking cancelled or refunded
+		// The next round finds the booking cancelled, refunded or moved.
+		var differs *heldCreditsError
+		if err != nil && !isRedemptionCancelled(err) && !errors.As(err, &differs) {
 			return err
 		}
 	}
@@ -149,10 +153,11 @@ func (m *bookingMove) take(ctx context.Context, ask creditAsk) error {
 	}
 	m.credits.taken = append(m.credits.taken, begun.CreditChange)
 	credits, err := m.passes.Change(ctx, begun.CreditChange, false)
+	var differs *heldCreditsError
 	switch {
 	case err == nil:
 		m.know(ask.CreditChange, creditAnswer{change: begun.ID, credits: credits})
-	case isDecided(err):
+	case isDecided(err), errors.As(err, &differs):
 		m.undoTaken(ctx)
 	}
 	return err
@@ -191,16 +196,44 @@ func (s *Server) settleCredits(ctx context.Context, all []model.CreditChange) {
 
 // endCreditChange finishes a change that is settling or being undone, and removes it.
 func (s *Server) endCreditChange(ctx context.Context, c *store.StoredCreditChange) error {
-	var err error
+	change, err := c.CreditChange, error(nil)
 	if c.State == model.CreditsSettling {
-		_, err = s.passes.Change(ctx, c.CreditChange, false)
+		change, err = s.settleChange(ctx, change)
 	} else {
-		err = s.passes.CancelChange(ctx, c.CreditChange)
+		err = s.passes.CancelChange(ctx, change)
 	}
 	if err != nil && !isRedemptionCancelled(err) && !fault.Is(err, fault.NotFound) { // then it has no credits to return
 		return err
 	}
-	return s.store.EndCreditChange(ctx, c.CreditChange)
+	return s.store.EndCreditChange(ctx, change)
+}
+
+// settleChange lets the pass service hold the credits of a committed move, and returns the change that did it.
+// If the pass service holds other credits than expected, for example after a repair by an operator, settleChange
+// repeats the change with those. The pass service decides a change only once, so the repeated one is stored with
+// a new identifier first. If the pass refuses, settleChange logs why, and the change ends: reservectl reconcile
+// finds what is left.
+func (s *Server) settleChange(ctx context.Context, c model.CreditChange) (model.CreditChange, error) {
+	_, err := s.passes.Change(ctx, c, false)
+	var differs *heldCreditsError
+	if errors.As(err, &differs) {
+		if differs.held == c.Credits {
+			return c, nil
+		}
+		next := c
+		next.ID, next.Expected = s.newID(), differs.held
+		if err := s.store.RenewCreditChange(ctx, c, next); err != nil {
+			return c, err
+		}
+		c = next
+		_, err = s.passes.Change(ctx, c, false)
+	}
+	if f := fault.From(err); err != nil && !isRedemptionCancelled(err) && (f.Kind == fault.NotFound || f.Kind == fault.Refused) {
+		s.log.WarnContext(ctx, "the credits of a move cannot be settled", "company", c.Company.String(), "booking", c.Booking.String(),
+			"credits", c.Credits, "error", err.Error())
+		return c, nil
+	}
+	return c, err
 }
 
 // endCreditChanges finishes changes that their requests did not finish.

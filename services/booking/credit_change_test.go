@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -52,6 +53,20 @@ func (p *passMove) wantFinished() {
 	p.reconcile()
 	p.verify()
 	p.inStep()
+}
+
+// changing reports whether the export of payments says that the credits of the only booking are changing.
+func (p *passMove) changing() bool {
+	p.t.Helper()
+	stream, err := p.verifier.ExportPassPayments(p.ctx, &bookingv1.ExportPassPaymentsRequest{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	res, err := stream.Recv()
+	if err != nil || len(res.GetPayments()) != 1 {
+		p.t.Fatalf("got %v, %v", res, err)
+	}
+	return res.GetPayments()[0].GetChanging()
 }
 
 // fails lets one call fail once: before its work, or after it.
@@ -157,6 +172,43 @@ func TestMoveByPass(t *testing.T) { // invariant 45
 			t.Errorf("got %v", resp)
 		}
 		p.wantFinished()
+	})
+	t.Run("a pass that became unlimited after the purchase returns the credits, once", func(t *testing.T) { // invariant 31
+		t.Parallel()
+		p := newPassMove(t)
+		p.passes.unlimited[p.pass] = true
+		resp := p.mustMove(p.booking, &bookingv1.MoveBookingRequest{Spaces: 3})
+		if resp.GetOutcome().GetCreditsBefore() != 2 || resp.GetOutcome().GetCreditsAfter() != 0 {
+			t.Errorf("got %v", resp)
+		}
+		p.wantCredits(0)
+		p.mustMove(p.booking, &bookingv1.MoveBookingRequest{EventDateId: p.there(), Spaces: 1})
+		p.wantCredits(0)
+	})
+	t.Run("an imported booking moves without its pass, and keeps its credits", func(t *testing.T) {
+		t.Parallel()
+		p := newPassMove(t)
+		studioOf(p.world)
+		line := past("p1", "ann", "yoga", 2)
+		date := pastDate("later", proto.Int32(5))
+		line.Bookings[0].Date, date.ImportedDate.StartsAt = date, timestamppb.New(time.Now().Add(48*time.Hour))
+		line.Bookings[0].Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: 4, CustomerPassId: p.pass.String()}}
+		if result := p.mustSend(line)[0]; result.GetOutcome() != created {
+			t.Fatalf("got %v", result)
+		}
+		imported := one[id.Booking](p.world, `select b.id from bookings b join transactions t on t.id = b.transaction_id where t.source = 'import'`)
+		for _, req := range []*bookingv1.MoveBookingRequest{
+			{EventDateId: p.there(), PricingOptionId: p.event.GetPricingOptions()[1].GetId()}, {Spaces: 3}, {Spaces: 1},
+		} {
+			resp := p.mustMove(&bookingv1.Booking{Id: imported.String()}, req)
+			if b := resp.GetRegistration().GetBooking(); b.GetPass().GetCreditsUsed() != 4 || resp.GetOutcome().GetCreditsAfter() != 4 {
+				t.Errorf("got %v", resp)
+			}
+		}
+		if len(p.passes.changed) != 0 {
+			t.Errorf("%d changes in the pass service", len(p.passes.changed))
+		}
+		p.wantCredits(2)
 	})
 	t.Run("a refunded booking moves without its pass", func(t *testing.T) {
 		t.Parallel()
@@ -265,17 +317,23 @@ func TestMoveByPassSurvivesEveryFailure(t *testing.T) { // invariant 45
 		p.mustMove(p.booking, &bookingv1.MoveBookingRequest{Spaces: 1})
 		p.wantCredits(1)
 	})
-	t.Run("a move while credits are being returned waits for them", func(t *testing.T) {
+	t.Run("a move while credits are being returned waits for them, and the export says so", func(t *testing.T) {
 		t.Parallel()
 		p := newPassMove(t)
 		p.fails("change", false)
 		p.mustMove(p.booking, &bookingv1.MoveBookingRequest{Spaces: 1})
+		if !p.changing() {
+			t.Error("the export does not say that the credits are changing")
+		}
 		_, err := p.move(p.booking, onto(p.there()))
 		f := wantFault(t, err, fault.Conflict, "CHANGE_IN_PROGRESS")
 		if f.RetryAfter == 0 {
 			t.Error("it does not say when to retry")
 		}
 		p.settleDown()
+		if p.changing() {
+			t.Error("the export says that the credits are still changing")
+		}
 		p.mustMove(p.booking, onto(p.there()))
 		p.wantCredits(1)
 	})

@@ -56,6 +56,20 @@ func TestBookingAfterTheStart(t *testing.T) { // invariants 25 and 50
 			t.Errorf("%d reasons are stored", n)
 		}
 	})
+	t.Run("a reason is not kept if no date has started", func(t *testing.T) {
+		e := w.movingEvent(5, 48, 72)
+		line := &bookingv1.TransactionLine{EventDateId: e.GetDates()[0].GetId(), PricingOptionId: e.GetPricingOptions()[0].GetId(), Spaces: 1}
+		bought, err := w.late(mia, "needless", line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := bought.GetBookings()[0]
+		w.mustTransfer(b.GetId(), w.customer(w.company, "Tom"), because("needless"))
+		w.mustMove(b, &bookingv1.MoveBookingRequest{EventDateId: e.GetDates()[1].GetId(), AfterStartReason: "needless"})
+		if got := w.history(b.GetId()); actions(got) != "booked transferred moved" || got[0].GetReason()+got[1].GetReason()+got[2].GetReason() != "" {
+			t.Errorf("the history is %v", got)
+		}
+	})
 	t.Run("refuses a date that began more than 31 days ago", func(t *testing.T) {
 		_, err := w.late(mia, "late", lineOf(w.startedEvent(31*24*time.Hour+time.Hour, 5, nil), 1))
 		wantFault(t, err, fault.Refused, model.ReasonEventPast)
@@ -214,7 +228,14 @@ func TestMixedSale(t *testing.T) { // invariants 2, 11 and 15
 				t.Errorf("%s: got %v %v", field, err, f.Fields)
 			}
 		}
-		_, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{PurchaserId: mia.String(), Lines: mixed(mia, e).GetLines()})
+		all := mixed(mia, e)
+		all.PaymentMethod, all.PaymentReference, all.CustomerPassId = byPass, "", pass.String()
+		all.Lines = []*bookingv1.TransactionLine{paidBy(lineOf(e, 1), cash, ""), paidBy(lineOf(e, 1), bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, "")}
+		_, err := w.bookings.CreateTransaction(w.ctx, all)
+		if f := fault.From(err); f.Kind != fault.Invalid || f.Fields[0].Field != "customer_pass_id" || f.Fields[0].Rule != "method" {
+			t.Errorf("no line is paid by pass: got %v", err)
+		}
+		_, err = w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{PurchaserId: mia.String(), Lines: mixed(mia, e).GetLines()})
 		if f := fault.From(err); f.Kind != fault.Invalid || f.Fields[0].Field != "lines[0].payment" || f.Fields[0].Rule != "exclusive" {
 			t.Errorf("a hold: got %v", err)
 		}

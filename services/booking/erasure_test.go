@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -16,7 +18,7 @@ import (
 func (w *world) erase(gone id.Customer) (privacy.Erasure, *privacy.Participant) {
 	w.t.Helper()
 	e := privacy.Erasure{Company: w.company, Customer: gone, At: time.Now(), Left: &customerv1.CustomerSnapshot{
-		Id: gone.String(), FirstName: "Erased", LastName: "customer", Email: "erased@customer.invalid", Version: 1000,
+		Id: gone.String(), FirstName: "Erased", LastName: "customer", Email: "erased@customer.invalid", Version: 1000, DeletedAt: timestamppb.Now(),
 	}}
 	participant := NewParticipant(w.db, nil, testkit.Log(w.t))
 	for range 2 {

@@ -227,7 +227,10 @@ func (m *bookingMove) apply(ctx context.Context, s *store.MovedTransaction, now 
 	t.Bookings[0] = s.Move.After
 	t.Version, t.UpdatedAt = t.Version+1, now
 	s.History = momentOf(ctx, m.company.ID, now).entry(model.Moved, t, facts)
-	s.History.Reason, s.History.PolicyWaived = m.reason, m.how.Waived && now.After(o.FreeUntil)
+	s.History.PolicyWaived = m.how.Waived && now.After(o.FreeUntil)
+	if facts.StartsAt.Before(now) || s.Move.After.Date.StartsAt.Before(now) {
+		s.History.Reason = m.reason
+	}
 	if o.AmountDue > 0 {
 		s.History.Amount, s.History.Method, s.History.Reference = o.AmountDue, s.Move.Method, m.reference
 	}

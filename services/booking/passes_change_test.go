@@ -2,7 +2,6 @@ package booking
 
 import (
 	"context"
-	"errors"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/services/booking/model"
@@ -44,7 +43,7 @@ func (f *fakePasses) change(c model.CreditChange, validateOnly bool) (int32, err
 	case f.cancelled[c.Transaction] || f.returned[c.Booking]:
 		return 0, errRedemptionCancelled
 	case held != c.Expected:
-		return 0, errors.New("the booking holds other credits than expected")
+		return 0, &heldCreditsError{held: held}
 	}
 	credits := c.Credits
 	if f.unlimited[pass] {

@@ -59,6 +59,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	source := cfg.Credential.Source(authConn)
 	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, source))
 	server := NewServer(kit.DB, kit.Outbox, NewCustomerClient(customerConn, source), companies, NewPassClient(passConn, source))
+	server.log = h.Log
 	if err := server.Collect(h.Metrics); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"reservation.dev/platform/id"
@@ -42,6 +43,7 @@ type Server struct {
 	appointments *commitqueue.Queue[id.Company, id.UUID, *purchase]
 	redemptions  *commitqueue.Queue[id.Company, id.Transaction, *Redemption]
 	metrics      *metrics
+	log          *slog.Logger
 	// importing holds a token for each batch that is being stored, so that imports leave database
 	// connections to other requests.
 	importing chan struct{}
@@ -63,6 +65,7 @@ func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies *te
 	s := &Server{
 		store: store.New(db), outbox: box, customers: customers, companies: companies, passes: passes,
 		importing: make(chan struct{}, importsAtOnce), metrics: newMetrics(), now: time.Now, newID: id.NewUUID,
+		log: slog.Default(),
 	}
 	s.purchases = commitqueue.New[id.EventDate](s.commitPurchases)
 	s.appointments = commitqueue.New[id.UUID](s.commitAppointments)

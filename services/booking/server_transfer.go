@@ -78,7 +78,9 @@ func (s *Server) transfer(ctx context.Context, tx *pg.Tx, company tenancy.Compan
 	t.Version, t.UpdatedAt = t.Version+1, now
 	by := momentOf(ctx, company.ID, now)
 	entry := by.entry(model.Transferred, t, facts)
-	entry.Reason = wanted.AfterStart
+	if of.Dates[b.Date.ID].StartsAt.Before(now) {
+		entry.Reason = wanted.AfterStart
+	}
 	if err := s.store.SaveBooking(ctx, tx, company.ID, t, 0, entry); err != nil {
 		return false, err
 	}

@@ -88,7 +88,7 @@ func (s *Server) ExportPassPayments(_ *bookingv1.ExportPassPaymentsRequest, out 
 	chunk := &bookingv1.ExportPassPaymentsResponse{}
 	err = s.store.PassPayments(out.Context(), company.ID, func(p store.PassPayment) error {
 		chunk.Payments = append(chunk.Payments, &bookingv1.BookedCredits{
-			TransactionId: p.Transaction.String(), BookingId: p.Booking.String(), CustomerPassId: p.Pass.String(), Credits: p.Credits,
+			TransactionId: p.Transaction.String(), BookingId: p.Booking.String(), CustomerPassId: p.Pass.String(), Credits: p.Credits, Changing: p.Changing,
 		})
 		if len(chunk.Payments) < paymentChunk {
 			return nil

@@ -110,7 +110,7 @@ func (a *app) reconcile(ctx context.Context, booking, pass *session, apply bool,
 func (r *reconciliation) mismatches() ([]mismatch, error) {
 	var list []mismatch
 	err := walkPayments(r.bookingCtx, r.passCtx, r.verifier, r.passes, func(held *bookingv1.BookedCredits, given *passv1.RedeemedCredits) {
-		if held.GetCredits() == given.GetCredits() {
+		if held.GetCredits() == given.GetCredits() || held.GetChanging() { // the booking service finishes moves itself
 			return
 		}
 		d := mismatch{booked: held.GetCredits(), redeemed: given.GetCredits(), unredeemed: given == nil}

@@ -109,6 +109,10 @@ func TestReconcile(t *testing.T) {
 	given := func(b string, credits int32) []*passv1.RedeemedCredits {
 		return []*passv1.RedeemedCredits{{RedemptionId: "txn_1", ItemId: "booking_" + b, CustomerPassId: "cp_1", Credits: credits}}
 	}
+	moving := func(payments []*bookingv1.BookedCredits) []*bookingv1.BookedCredits {
+		payments[0].Changing = true
+		return payments
+	}
 	paid := func(b string, credits int32, refunded bool) *bookingv1.Booking {
 		return &bookingv1.Booking{Id: "booking_" + b, IsRefunded: refunded, EventType: bookingv1.EventType_EVENT_TYPE_CLASS,
 			StartsAt: timestamppb.New(time.Date(2026, 3, 28, 23, 30, 0, 0, time.UTC)), Timezone: "Europe/Paris",
@@ -131,6 +135,7 @@ func TestReconcile(t *testing.T) {
 		"a move that the pass cannot pay":               {restored{books: books{held: held("a", 3), given: given("a", 2)}, transactions: one(paid("a", 3, false)), refuses: true}, []string{"change txn_1 booking_a class 2 to 3 on 2026-03-29"}, true},
 		"a move whose credits were not returned":        {restored{books: books{held: held("a", 1), given: given("a", 2)}, transactions: one(paid("a", 1, false))}, []string{"change txn_1 booking_a class 2 to 1 on 2026-03-29"}, false},
 		"a move to a date that costs no credits":        {restored{books: books{held: held("a", 0), given: given("a", 2)}, transactions: one(paid("a", 0, false))}, []string{"change txn_1 booking_a class 2 to 0 on 2026-03-29"}, false},
+		"a move that the booking service is finishing":  {restored{books: books{held: moving(held("a", 1)), given: given("a", 2)}, transactions: one(paid("a", 1, false))}, nil, false},
 		"a purchase whose credits were not redeemed":    {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false))}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29"}, false},
 		"several bookings of a purchase, redeemed once": {restored{books: books{held: two(held("a", 2), held("b", 1))}, transactions: one(paid("a", 2, false), paid("b", 1, false), paid("c", 1, true))}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29", "redeem txn_1 cp_1 booking_b class 1 on 2026-03-29"}, false},
 		"a purchase that the pass cannot pay":           {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false)), refuses: true}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29"}, true},

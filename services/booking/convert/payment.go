@@ -2,7 +2,6 @@ package convert
 
 import (
 	"fmt"
-	"slices"
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/enum"
@@ -58,16 +57,6 @@ func passOf(p PaymentRequest) (id.CustomerPass, error) {
 		return id.CustomerPass{}, nil
 	}
 	return check.ID[id.CustomerPass](p.Pass, "customer pass")
-}
-
-// orderPayment reads the payment of an order, which applies to the lines without their own.
-func orderPayment(faults *check.Fields, r OrderRequest) model.PaymentChoice {
-	out := payment(faults, "payment_method", "payment_reference", r.PaymentRequest)
-	byPass := out.Method == model.Pass || slices.ContainsFunc(r.Lines, func(l *bookingv1.TransactionLine) bool {
-		return l.GetPayment().GetMethod() == bookingv1.PaymentMethod_PAYMENT_METHOD_PASS
-	})
-	onlyByPass(faults, r.PaymentRequest, byPass)
-	return out
 }
 
 // linePayments returns lines with the payments that the requested lines have.

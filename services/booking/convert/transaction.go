@@ -39,12 +39,8 @@ type OrderRequest struct {
 func Order(r OrderRequest) (model.Order, error) {
 	var faults check.Fields
 	o := model.Order{Code: strings.TrimSpace(r.Code), AfterStart: faults.Prose("after_start_reason", r.AfterStart, 0, model.MaxReason)}
-	o.Payment = orderPayment(&faults, r)
+	o.Payment = payment(&faults, "payment_method", "payment_reference", r.PaymentRequest) // of lines without their own
 	if err := faults.Err(); err != nil {
-		return o, err
-	}
-	var err error
-	if o.Payment.Pass, err = passOf(r.PaymentRequest); err != nil {
 		return o, err
 	}
 	for _, l := range r.Lines {
@@ -54,10 +50,15 @@ func Order(r OrderRequest) (model.Order, error) {
 		}
 		o.Lines = append(o.Lines, model.Line{Spaces: spaces})
 	}
-	if len(r.Lines) <= model.MaxLines { // the check refuses more
+	if n := len(r.Lines); n > 0 && n <= model.MaxLines { // the check refuses others
 		o.Lines = linePayments(&faults, r.Lines, o.Lines)
+		onlyByPass(&faults, r.PaymentRequest, o.ByPass())
 	}
 	if err := faults.Err(); err != nil {
+		return o, err
+	}
+	var err error
+	if o.Payment.Pass, err = passOf(r.PaymentRequest); err != nil {
 		return o, err
 	}
 	if err := o.Check(); err != nil {

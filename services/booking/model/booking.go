@@ -57,6 +57,8 @@ type Booking struct {
 	Price     int64 // now, minor units; 0 if the payment is by pass
 	// ManagedBy is the customer who manages the booking; zero: the purchaser.
 	ManagedBy id.Customer
+	// Imported reports whether the purchase was imported. The pass service has no redemption for it.
+	Imported bool
 
 	CancelledAt time.Time // zero: not cancelled, or unknown
 	Late        bool      // cancelled after the end of free cancellation, and the policy was not waived

@@ -45,7 +45,7 @@ func (of *Offer) staysAt(b Movable, how Move, t *moveTarget) error {
 	switch {
 	case t.spaces <= b.Spaces:
 	case !onSale:
-		return missingInMove("pricing_option_id", "pricing option")
+		return fault.InvalidFields(fault.Field{Field: "spaces", Rule: "exists", Message: "cannot be raised, because the pricing option is no longer sold"})
 	case option.WholeCourse && !how.KeepPrice:
 		return wholeCourseOption("spaces")
 	}
@@ -137,7 +137,7 @@ func (m *MovedBooking) settle(taxRate int32, method Method) {
 }
 
 // priceInCredits decides what a move of a booking by pass costs. The credits of a booking whose pass is not
-// known, or that was refunded, stay.
+// known, or that was imported or refunded, stay.
 func (m *MovedBooking) priceInCredits(t *moveTarget, how Move) error {
 	b, o := &m.After, &m.Outcome
 	o.CreditsBefore, o.CreditsAfter = b.Payment.Credits, b.Payment.Credits
@@ -161,7 +161,7 @@ func (m *MovedBooking) priceInCredits(t *moveTarget, how Move) error {
 
 // hasPass reports whether the pass that paid the booking is known, and holds its credits.
 func (b *Booking) hasPass() bool {
-	return b.Payment.Method == Pass && !b.Refunded && !b.Payment.CustomerPass.IsZero()
+	return b.Payment.Method == Pass && !b.Refunded && !b.Imported && !b.Payment.CustomerPass.IsZero()
 }
 
 // priced reports whether spaces are bought at the present price of the option.

@@ -59,6 +59,16 @@ func (p *Purchase) Settle(of *Offer, now time.Time, timezone string, newID func(
 	}
 }
 
+// AfterStart returns why a date was booked after its start; "" if none of the dates had started.
+func (p *Purchase) AfterStart() string {
+	for i := range p.Bought.Bookings {
+		if p.Bought.Bookings[i].Date.StartsAt.Before(p.Bought.UpdatedAt) {
+			return p.Order.AfterStart
+		}
+	}
+	return ""
+}
+
 // PayHeldByPass changes the payments of a held transaction to payments by pass.
 func PayHeldByPass(t *Transaction, prices map[id.Booking]CreditPrice) error {
 	parts := courseParts(t, prices)

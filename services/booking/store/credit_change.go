@@ -28,6 +28,9 @@ const (
 
 	endCreditChangeSQL = `delete from credit_changes where company_id = $1 and booking_id = $2 and id = $3 and state <> 'taking'`
 
+	renewCreditChangeSQL = `update credit_changes set id = $4, credits_before = $5
+		where company_id = $1 and booking_id = $2 and id = $3 and state = 'settling'`
+
 	// A company with many due changes leaves turns to others: a batch takes the first of each company before the
 	// second of any. Only the oldest due changes are compared. A change that fails is claimed again after a delay.
 	ClaimCreditChangesSQL = `update credit_changes c set due_at = $2, state = case c.state when 'taking' then 'undoing' else c.state end
@@ -106,6 +109,18 @@ func (s *Store) UndoCreditChange(ctx context.Context, c model.CreditChange, due 
 		return err
 	})
 	return begun, err
+}
+
+// RenewCreditChange replaces the identifier and the expected credits of a change that is settling. It returns
+// CHANGE_IN_PROGRESS if the change has ended or was renewed by another process.
+func (s *Store) RenewCreditChange(ctx context.Context, c, next model.CreditChange) error {
+	return s.Write(ctx, c.Company, func(ctx context.Context, tx *pg.Tx) error {
+		tag, err := tx.Exec(ctx, renewCreditChangeSQL, c.Company, c.Booking, c.ID, next.ID, next.Expected)
+		if err == nil && tag.RowsAffected() == 0 {
+			return model.ChangeInProgress()
+		}
+		return err
+	})
 }
 
 // EndCreditChange removes a change that is undone or settled.

@@ -31,18 +31,25 @@ const (
 			select b.id from bookings b where b.company_id = $1 and b.bought_for = $2 and b.cancellation_reason is not null) m
 		where b.company_id = $1 and b.id = m.id`
 
-	// The same for the history, and also for bookings that the customer gave away.
+	// The same for the history, and also for bookings that the customer gave away. Only own ones have payments of
+	// the customer.
 	bookingsAboutSQL = purchasesOfCustomerSQL + `, about as (
-			select b.id from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id
-			union
-			select b.id from bookings b where b.company_id = $1 and b.bought_for = $2
-			union
-			select h.booking_id from booking_history h where h.company_id = $1 and h.action = 'transferred'
-				and h.details->'before'->>'customer_id' = $2::text
+			select a.id, bool_or(a.own) as own from (
+				select b.id, true as own from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id
+				union all
+				select b.id, false from bookings b where b.company_id = $1 and b.bought_for = $2
+				union all
+				select h.booking_id, false from booking_history h where h.company_id = $1 and h.action = 'transferred'
+					and h.details->'before'->>'customer_id' = $2::text) a
+			group by a.id
 		) `
 
-	forgetHistorySQL = bookingsAboutSQL + `update booking_history h set reason = null, payment_reference = null from about
-		where h.company_id = $1 and h.booking_id = about.id and (h.reason is not null or h.payment_reference is not null)`
+	forgetHistorySQL = bookingsAboutSQL + `update booking_history h set reason = null,
+			payment_reference = case when about.own then null else h.payment_reference end from about
+		where h.company_id = $1 and h.booking_id = about.id and (h.reason is not null or about.own and h.payment_reference is not null)`
+
+	// Only a customer who attends manages a booking that another one bought.
+	forgetManagerSQL = `update bookings b set managed_by = null where b.company_id = $1 and b.bought_for = $2 and b.managed_by = $2`
 
 	forgetAfterStartSQL = bookingsAboutSQL + `update transactions t set after_start_reason = null
 		from (select distinct b.transaction_id as id from about join bookings b on b.company_id = $1 and b.id = about.id) n
@@ -57,7 +64,7 @@ const (
 )
 
 // Erase overwrites the copy of a customer, and deletes the references and the reasons in the customer's
-// bookings and their history. Money and counts stay. It also runs leave, which ends the customer's
+// bookings and their history. The purchasers of the others manage their bookings again. Money and counts stay. It also runs leave, which ends the customer's
 // waitlist entries.
 func (s *Store) Erase(ctx context.Context, left model.CustomerRecord, leave func(context.Context, *pg.Tx, []model.CustomerRecord) error) error {
 	return s.Write(ctx, left.Company, func(ctx context.Context, tx *pg.Tx) error {
@@ -67,7 +74,7 @@ func (s *Store) Erase(ctx context.Context, left model.CustomerRecord, leave func
 		if err := leave(ctx, tx, []model.CustomerRecord{left}); err != nil {
 			return err
 		}
-		for _, statement := range []string{forgetPaymentsSQL, forgetReasonsSQL, forgetHistorySQL, forgetAfterStartSQL, forgetReferencesSQL, forgetPurchaseKeysSQL} {
+		for _, statement := range []string{forgetPaymentsSQL, forgetReasonsSQL, forgetHistorySQL, forgetAfterStartSQL, forgetManagerSQL, forgetReferencesSQL, forgetPurchaseKeysSQL} {
 			if _, err := tx.Exec(ctx, statement, left.Company, left.ID); err != nil {
 				return err
 			}
@@ -134,8 +141,8 @@ const (
 		left join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id
 		where b.company_id = $1 and b.bought_for = $2 order by b.id`
 
-	// The history of the customer's own purchases; and, without money and credits, of bookings that others
-	// bought for the customer, and of bookings that the customer gave away, until then.
+	// The history of the customer's own purchases; and, without money and credits, of other bookings while the
+	// customer attended. The entry that gave a booking to the customer has neither its reason nor the booking before.
 	exportHistorySQL = purchasesOfCustomerSQL + `select h.booking_id, jsonb_build_object('entries',
 			jsonb_agg(to_jsonb(h) - array['company_id', 'booking_id'] order by h.sequence))
 		from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id
@@ -143,17 +150,19 @@ const (
 		group by h.booking_id order by h.booking_id`
 
 	exportHistoryForSQL = purchasesOfCustomerSQL + `, others as (
-			select b.id, null::integer as until from bookings b where b.company_id = $1 and b.bought_for = $2
-			union all
-			select h.booking_id, max(h.sequence) from booking_history h where h.company_id = $1 and h.action = 'transferred'
-				and h.details->'before'->>'customer_id' = $2::text group by h.booking_id
+			select b.id from bookings b where b.company_id = $1 and b.bought_for = $2
+			union
+			select h.booking_id from booking_history h where h.company_id = $1 and h.action = 'transferred'
+				and h.details->'before'->>'customer_id' = $2::text
 		)
 		select h.booking_id, jsonb_build_object('entries', jsonb_agg((to_jsonb(h)
-				- array['company_id', 'booking_id', 'amount', 'money_method', 'payment_reference'])
-				#- '{details,before,price}' #- '{details,after,price}' #- '{details,before,credits}' #- '{details,after,credits}' order by h.sequence))
+				- array['company_id', 'booking_id', 'amount', 'money_method', 'payment_reference']
+				- case when h.details->'before'->>'customer_id' <> $2::text then 'reason' else '' end)
+				#- case when h.details->'before'->>'customer_id' <> $2::text then '{details,before}'::text[] else '{details,before,price}' end
+				#- '{details,after,price}' #- '{details,before,credits}' #- '{details,after,credits}' order by h.sequence))
 		from booking_history h
-		where h.company_id = $1 and exists (select from others o where o.id = h.booking_id and (o.until is null or h.sequence <= o.until))
-			and h.booking_id in (select o.id from others o)
+		where h.company_id = $1 and h.booking_id in (select o.id from others o)
+			and $2::text in (h.details->'before'->>'customer_id', h.details->'after'->>'customer_id')
 			and not exists (select from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id where b.id = h.booking_id)
 		group by h.booking_id order by h.booking_id`
 

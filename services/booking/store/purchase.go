@@ -122,7 +122,7 @@ func (p *purchases) addGranted(granted *model.Purchase, reference string) {
 	p.zones = append(p.zones, t.Timezone)
 	p.references = append(p.references, orNull(reference))
 	p.versions, p.changes = append(p.versions, t.Version), append(p.changes, t.UpdatedAt)
-	p.creators, p.reasons = append(p.creators, orNull(granted.CreatedBy)), append(p.reasons, orNull(granted.Order.AfterStart))
+	p.creators, p.reasons = append(p.creators, orNull(granted.CreatedBy)), append(p.reasons, orNull(granted.AfterStart()))
 	for i := range t.Bookings {
 		p.bookings.add(t.ID, int32(i), &t.Bookings[i])
 	}

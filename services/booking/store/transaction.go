@@ -32,7 +32,7 @@ const (
 	// changedAt is when a transaction last changed, in the form of the index.
 	changedAt = `case when t.updated_at is null then t.purchased_at else t.updated_at end`
 
-	purchaseColumns = `t.id, t.purchased_at, t.timezone, t.version, ` + changedAt + ` as changed_at`
+	purchaseColumns = `t.id, t.purchased_at, t.timezone, t.version, ` + changedAt + ` as changed_at, t.source = 'import' as imported`
 
 	// A refund that an earlier release or an import recorded has no amount: it is the whole price.
 	selectBookings = `
@@ -44,7 +44,7 @@ const (
 		coalesce(c.first_name, ''), coalesce(c.last_name, ''), coalesce(c.email, ''),
 		b.cancelled_at, coalesce(b.attendance, ''), coalesce(b.discount, 0), coalesce(b.discount_code, ''),
 		b.late, coalesce(b.cancellation_reason, ''), b.refunded_at, ` + refundDue + `, ` + refundedAmount + `,
-		coalesce(b.price, b.gross, 0), b.managed_by
+		coalesce(b.price, b.gross, 0), b.managed_by, p.imported
 	from page p
 	cross join lateral (select b.id, b.position, b.is_cancelled, b.is_refunded, b.spaces, b.bought_for, b.pricing_option_id,
 			coalesce(b.money_method, b.method) as method, b.currency, b.gross, b.net, b.payment_reference, b.credits_used, b.customer_pass_id,
@@ -164,7 +164,7 @@ func (l *Listing) scanTransactions(rows pgx.Rows) error {
 			&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.OfAppointment, &d.Event, &d.EventTitle, &d.EventType,
 			&forWhom.FirstName, &forWhom.LastName, &forWhom.Email, orZero{&b.CancelledAt}, &b.Attendance, &p.Discount, &p.Code,
 			&b.Late, &b.Reason, orZero{&b.RefundedAt}, &b.RefundDue, &b.RefundedAmount,
-			&b.Price, &b.ManagedBy)
+			&b.Price, &b.ManagedBy, &b.Imported)
 		if err != nil {
 			return err
 		}

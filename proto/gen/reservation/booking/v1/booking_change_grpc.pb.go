@@ -50,7 +50,8 @@ type BookingChangeServiceClient interface {
 	// A pass. The pass that paid the booking pays for it afterwards, and must be valid on the day of the new
 	// date. Only the difference is taken, before the move is committed, or returned, after it. If the service
 	// stops in between, the credits that were taken are returned, or those to return are returned, when it runs
-	// again. A booking whose pass is not known keeps its credits. After a refund, credits stay as they are.
+	// again. A booking that was imported, or whose pass is not known, keeps its credits. After a refund, credits
+	// stay as they are.
 	//
 	// The policy. After the end of free cancellation of the present date, another date is refused with
 	// LATE_CHANGE, and neither the price nor the credits fall, unless waive_policy is set.
@@ -62,7 +63,7 @@ type BookingChangeServiceClient interface {
 	// finished: try again).
 	MoveBooking(ctx context.Context, in *MoveBookingRequest, opts ...grpc.CallOption) (*MoveBookingResponse, error)
 	// PreviewMove decides a move as MoveBooking does now, and changes nothing. It returns the refusals of
-	// MoveBooking except LATE_CHANGE, which it reports as late. It does not ask the pass.
+	// MoveBooking except LATE_CHANGE, which it reports as late, and CHANGE_IN_PROGRESS. It does not ask the pass.
 	PreviewMove(ctx context.Context, in *PreviewMoveRequest, opts ...grpc.CallOption) (*PreviewMoveResponse, error)
 	// TransferBooking gives a booking to another customer, who attends from then on. The recipient also manages
 	// it, unless the buyer keeps control. The purchase stays the buyer's: lists of purchases, refunds and
@@ -163,7 +164,8 @@ type BookingChangeServiceServer interface {
 	// A pass. The pass that paid the booking pays for it afterwards, and must be valid on the day of the new
 	// date. Only the difference is taken, before the move is committed, or returned, after it. If the service
 	// stops in between, the credits that were taken are returned, or those to return are returned, when it runs
-	// again. A booking whose pass is not known keeps its credits. After a refund, credits stay as they are.
+	// again. A booking that was imported, or whose pass is not known, keeps its credits. After a refund, credits
+	// stay as they are.
 	//
 	// The policy. After the end of free cancellation of the present date, another date is refused with
 	// LATE_CHANGE, and neither the price nor the credits fall, unless waive_policy is set.
@@ -175,7 +177,7 @@ type BookingChangeServiceServer interface {
 	// finished: try again).
 	MoveBooking(context.Context, *MoveBookingRequest) (*MoveBookingResponse, error)
 	// PreviewMove decides a move as MoveBooking does now, and changes nothing. It returns the refusals of
-	// MoveBooking except LATE_CHANGE, which it reports as late. It does not ask the pass.
+	// MoveBooking except LATE_CHANGE, which it reports as late, and CHANGE_IN_PROGRESS. It does not ask the pass.
 	PreviewMove(context.Context, *PreviewMoveRequest) (*PreviewMoveResponse, error)
 	// TransferBooking gives a booking to another customer, who attends from then on. The recipient also manages
 	// it, unless the buyer keeps control. The purchase stays the buyer's: lists of purchases, refunds and

@@ -279,7 +279,9 @@ type BookedCredits struct {
 	// cp_ identifier.
 	CustomerPassId string `protobuf:"bytes,3,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	// 0 after a refund.
-	Credits       int32 `protobuf:"varint,4,opt,name=credits,proto3" json:"credits,omitempty"`
+	Credits int32 `protobuf:"varint,4,opt,name=credits,proto3" json:"credits,omitempty"`
+	// A move of the booking is taking or returning credits, so the pass service can hold other credits for now.
+	Changing      bool `protobuf:"varint,5,opt,name=changing,proto3" json:"changing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -340,6 +342,13 @@ func (x *BookedCredits) GetCredits() int32 {
 		return x.Credits
 	}
 	return 0
+}
+
+func (x *BookedCredits) GetChanging() bool {
+	if x != nil {
+		return x.Changing
+	}
+	return false
 }
 
 type CompareCustomersRequest struct {
@@ -531,13 +540,14 @@ const file_reservation_booking_v1_verification_proto_rawDesc = "" +
 	"\bcomputed\x18\x04 \x01(\x03R\bcomputed\"\x1b\n" +
 	"\x19ExportPassPaymentsRequest\"_\n" +
 	"\x1aExportPassPaymentsResponse\x12A\n" +
-	"\bpayments\x18\x01 \x03(\v2%.reservation.booking.v1.BookedCreditsR\bpayments\"\x99\x01\n" +
+	"\bpayments\x18\x01 \x03(\v2%.reservation.booking.v1.BookedCreditsR\bpayments\"\xb5\x01\n" +
 	"\rBookedCredits\x12%\n" +
 	"\x0etransaction_id\x18\x01 \x01(\tR\rtransactionId\x12\x1d\n" +
 	"\n" +
 	"booking_id\x18\x02 \x01(\tR\tbookingId\x12(\n" +
 	"\x10customer_pass_id\x18\x03 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
-	"\acredits\x18\x04 \x01(\x05R\acredits\"1\n" +
+	"\acredits\x18\x04 \x01(\x05R\acredits\x12\x1a\n" +
+	"\bchanging\x18\x05 \x01(\bR\bchanging\"1\n" +
 	"\x17CompareCustomersRequest\x12\x16\n" +
 	"\x06repair\x18\x01 \x01(\bR\x06repair\"\x80\x01\n" +
 	"\x18CompareCustomersResponse\x12J\n" +
