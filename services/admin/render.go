@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -35,6 +36,9 @@ type pages struct {
 	assets    map[string]asset                         // by path
 	urls      map[string]string
 }
+
+// embeddedPages parses the files of this package, once in a process.
+var embeddedPages = sync.OnceValues(func() (*pages, error) { return parsePages(files) })
 
 // parsePages reads the templates, the assets and the message files of a file system. If
 // one of them is wrong, the dashboard does not start.
