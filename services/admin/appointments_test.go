@@ -99,6 +99,7 @@ func TestAgenda(t *testing.T) {
 		w.get("/appointments?day="+s.day()).must(t, ">05:00<", `class="now r4 n1"`)
 	})
 	t.Run("shows a week of all people, and of one", func(t *testing.T) {
+		w.web.now = func() time.Time { return s.at } // the hours that are shown include the present
 		w.get("/appointments/week?from="+s.day()).must(t, `href="/appointments/appt_1"`, "Ann Smith", "Alex", `href="/events/evt_1/dates/date_1"`)
 		w.get("/appointments/week?staff=staff_1&from="+s.day()).must(t, `class="block r24 n12"`, `href="/appointments?day=`+s.day(), "&amp;staff=staff_1")
 	})

@@ -13,6 +13,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"reservation.dev/platform/static"
@@ -38,6 +39,9 @@ const (
 	cssType = "text/css; charset=utf-8"
 	jsType  = "text/javascript; charset=utf-8"
 )
+
+// embeddedPages parses the files of this package, once in a process.
+var embeddedPages = sync.OnceValues(func() (*pages, error) { return parsePages(files) })
 
 // parsePages reads the templates, the assets and the message files of a file system. If
 // one of them is wrong, the dashboard does not start.

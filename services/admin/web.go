@@ -53,7 +53,7 @@ func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s serv
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := parsePages(files)
+	parsed, err := embeddedPages()
 	if err != nil {
 		return nil, err
 	}
