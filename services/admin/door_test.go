@@ -210,6 +210,13 @@ func TestCheckingIn(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 	})
+	t.Run("records nothing in the audit log if the customer is checked in already", func(t *testing.T) {
+		before := len(w.entries())
+		w.live("/bookings/"+first.GetId()+"/attendance", "attendance", "checked-in").must(t, "1 of 40 have come")
+		if n := len(w.entries()) - before; n != 0 {
+			t.Errorf("%d entries", n)
+		}
+	})
 	t.Run("counts people, not bookings", func(t *testing.T) {
 		all[1].Booking.Spaces = 3
 		w.live("/bookings/"+all[1].GetBooking().GetId()+"/attendance", "attendance", "checked-in").must(t, "4 of 42 have come", "3 spaces")

@@ -307,6 +307,9 @@ func (r *request) recordAttendance(name, back string) error {
 		return r.refused(back, err)
 	}
 	r.detail("attendance", "", name)
+	if !res.GetChanged() {
+		r.unchanged()
+	}
 	row := r.rosterRow(res.GetRegistration())
 	said := r.text(a.done, "name", row.Name())
 	if !r.live() {
