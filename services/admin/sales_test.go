@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"errors"
 	"net/http"
 	"regexp"
 	"slices"
@@ -311,5 +312,39 @@ func TestVisits(t *testing.T) {
 	a.must(t, "Last visit:", "/bookings/booking_6", "Booked by others", "/bookings/booking_7", "/customers/cust_2", `id="waitlists"`, "/events/", "Position 1", `href="/sales/new?customer=cust_1"`)
 	if strings.Contains(a.body, "/bookings/booking_8") || strings.Contains(a.body, "/bookings/booking_5") {
 		t.Error("the page lists the customer's own bookings as those of others, or an older visit")
+	}
+}
+
+func TestPlacesAreNamedByTheirDates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	withEvent(w, "Yoga", "Ann")
+	on(w.backend, "ListWaitlist", func(*bookingv1.ListWaitlistRequest) (*bookingv1.ListWaitlistResponse, error) {
+		var all []*bookingv1.WaitlistEntry
+		for i := range visitsShown {
+			all = append(all, &bookingv1.WaitlistEntry{Id: "wait_" + strconv.Itoa(i), EventId: "evt_1", EventDateId: "date_" + strconv.Itoa(i/2), Position: 1})
+		}
+		return &bookingv1.ListWaitlistResponse{Entries: all}, nil
+	})
+	on(w.backend, "GetEventDate", func(req *bookingv1.GetEventDateRequest) (*bookingv1.GetEventDateResponse, error) {
+		if req.GetId() == "date_3" {
+			return nil, fault.Missing("date")
+		}
+		return &bookingv1.GetEventDateResponse{Date: &bookingv1.ScheduledDate{EventTitle: "Class of " + req.GetId(), Date: &bookingv1.EventDate{StartsAt: timestamppb.Now()}}}, nil
+	})
+	a := w.get("/customers/cust_1")
+	a.must(t, "Class of date_0", "Class of date_9", "Open the date")
+	if n := strings.Count(a.body, "Class of date_"); n != visitsShown-2 {
+		t.Errorf("%d places have a name", n)
+	}
+	if lists, reads := len(w.backend.called("ListEventDates")), len(w.backend.called("GetEventDate")); lists != 0 || reads != visitsShown/2 {
+		t.Errorf("%d lists of dates, %d dates", lists, reads)
+	}
+	on(w.backend, "GetEventDate", func(*bookingv1.GetEventDateRequest) (*bookingv1.GetEventDateResponse, error) {
+		return nil, fault.Away(errors.New("no connection"))
+	})
+	if a := w.get("/customers/cust_1"); a.StatusCode != http.StatusServiceUnavailable {
+		t.Error(describe(a))
 	}
 }
