@@ -420,3 +420,65 @@ func TestOverlappingDatesAreSideBySide(t *testing.T) {
 		t.Errorf("%d sides", most)
 	}
 }
+
+func TestWeekShowsWallTimeWhenTheClocksChange(t *testing.T) {
+	t.Parallel()
+	london, err := time.LoadLocation("Europe/London")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := hourRange{0, 24}
+	for _, c := range []struct {
+		name        string
+		day         time.Time
+		from, until string // UTC
+		want        placed
+	}{
+		{"in summer", time.Date(2026, 7, 1, 0, 0, 0, 0, london), "2026-07-01T08:03:00Z", "2026-07-01T08:58:00Z", placed{9 * 12, 12}},
+		{"after the clocks go forward", time.Date(2026, 3, 29, 0, 0, 0, 0, london), "2026-03-29T08:00:00Z", "2026-03-29T09:00:00Z", placed{9 * 12, 12}},
+		{"while they go forward", time.Date(2026, 3, 29, 0, 0, 0, 0, london), "2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z", placed{6, 24}},
+		{"until they go forward", time.Date(2026, 3, 29, 0, 0, 0, 0, london), "2026-03-29T00:00:00Z", "2026-03-29T00:58:00Z", placed{0, 12}},
+		{"after the clocks go back", time.Date(2026, 10, 25, 0, 0, 0, 0, london), "2026-10-25T09:00:00Z", "2026-10-25T10:00:00Z", placed{9 * 12, 12}},
+		{"while they go back", time.Date(2026, 10, 25, 0, 0, 0, 0, london), "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z", placed{18, 12}},
+		{"until midnight", time.Date(2026, 10, 25, 0, 0, 0, 0, london), "2026-10-25T23:00:00Z", "2026-10-26T03:00:00Z", placed{23 * 12, 12}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			at := func(text string) time.Time {
+				instant, err := time.Parse(time.RFC3339, text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return instant
+			}
+			got, ok := all.place(interval{at(c.from), at(c.until)}, interval{c.day, c.day.AddDate(0, 0, 1)})
+			if !ok || got != c.want {
+				t.Errorf("%v, %t", got, ok)
+			}
+		})
+	}
+	t.Run("the axis has every hour once", func(t *testing.T) {
+		marks := hourRange{1, 4}.marks()
+		if diff := cmp.Diff([]hourMark{{0, "01:00"}, {12, "02:00"}, {24, "03:00"}}, marks); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("the page puts the same hour into the same row on all days", func(t *testing.T) {
+		w := newWorld(t)
+		w.signIn()
+		withEvent(w, "Yoga", "Ann")
+		on(w.backend, "ListEventDates", func(*bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) {
+			res := &bookingv1.ListEventDatesResponse{}
+			for _, at := range []time.Time{
+				time.Date(2026, 3, 28, 0, 30, 0, 0, london), time.Date(2026, 3, 28, 15, 0, 0, 0, london), time.Date(2026, 3, 29, 15, 0, 0, 0, london),
+			} {
+				res.Dates = append(res.Dates, &bookingv1.ScheduledDate{EventId: "evt_1", EventTitle: "Yoga", Date: &bookingv1.EventDate{Id: "date_1", StartsAt: timestamppb.New(at), DurationMinutes: 60}})
+			}
+			return res, nil
+		})
+		body := w.page("/week?from=2026-03-23")
+		if n := strings.Count(body, `<li class="r180 n12`); n != 2 {
+			t.Errorf("%d dates are at 15:00", n)
+		}
+		answer{body: body}.must(t, `<span class="r180 n12">15:00</span>`)
+	})
+}
