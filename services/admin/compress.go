@@ -13,7 +13,8 @@ import (
 //  2. Its address is plain: see isPlain. Pages repeat their address, in links and forms.
 //  3. Its status is 200, so that the identifiers in its path are those of something that exists.
 //
-// A response that is not compressed shows at most rosterPart bookings.
+// The pages of a day and a week redirect to a plain address. The page of a date that is not compressed shows at most
+// rosterPart bookings.
 
 // plainValues are the parameters that a plain address can have, with the check of their values.
 var plainValues = map[string]func(value string) bool{

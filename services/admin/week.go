@@ -47,6 +47,9 @@ func (weekPage) head() (*message, string) { return msg("desk.week.title"), "week
 func (r *request) week() error {
 	from := r.chosenDay("from")
 	from = r.midnight(from, -(int(from.Weekday())+6)%7)
+	if !r.plain {
+		return r.to("/week?from=" + from.Format(time.DateOnly))
+	}
 	slots, cut, err := r.slots(from, r.midnight(from, 7))
 	if err != nil {
 		return err
