@@ -260,6 +260,9 @@ func (r *request) withAppointments(all []slot, from, before time.Time) ([]slot, 
 
 func (r *request) today() error {
 	at := r.chosenDay("day")
+	if !r.plain {
+		return r.to("/?day=" + at.Format(time.DateOnly))
+	}
 	slots, cut, err := r.slots(at, r.midnight(at, 1))
 	if err != nil {
 		return err

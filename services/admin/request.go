@@ -30,8 +30,8 @@ type request struct {
 	// audited is the audit entry that the route declares, change the facts of this request.
 	audited audited
 	change  change
-	// zipped says that the response is compressed.
-	zipped bool
+	// plain says that the address of a large page is plain, and zipped that the page is compressed; see compress.go.
+	plain, zipped bool
 	// done says that the response was sent.
 	done bool
 }
@@ -262,7 +262,7 @@ func (r *request) answer(code int, mediaType string, body []byte) {
 	r.record()
 	r.done = true
 	r.w.Header().Set("Content-Type", mediaType)
-	if r.zipped {
+	if r.zipped && code == http.StatusOK {
 		r.w.Header().Set("Content-Encoding", "gzip")
 		body = zip(body)
 	}

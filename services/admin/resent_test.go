@@ -28,7 +28,7 @@ func TestFormsOfOnePage(t *testing.T) {
 	w := newWorld(t)
 	w.signIn()
 	on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
-		return &bookingv1.RecordAttendanceResponse{}, nil
+		return &bookingv1.RecordAttendanceResponse{Changed: true}, nil
 	})
 	key := strings.Repeat("k", 26)
 	send := func(booking, attendance string) (write, record string) {
@@ -60,7 +60,7 @@ func TestCheckingInStaysAtTheRow(t *testing.T) {
 		if req.GetAttendance() == bookingv1.Attendance_ATTENDANCE_NO_SHOW {
 			return nil, fault.Refuse("ALREADY_CANCELLED", "no")
 		}
-		return &bookingv1.RecordAttendanceResponse{}, nil
+		return &bookingv1.RecordAttendanceResponse{Changed: true}, nil
 	})
 	const path = "/events/evt_1/dates/date_1"
 	w.get(path).must(t, `<li id="booking_1">`)
@@ -99,7 +99,7 @@ func TestChangesAreCompletedAfterADisconnect(t *testing.T) {
 	defer leave()
 	w.backend.methods["RecordAttendance"] = func(ctx context.Context, _ proto.Message) (proto.Message, error) {
 		leave()
-		return &bookingv1.RecordAttendanceResponse{}, ctx.Err()
+		return &bookingv1.RecordAttendanceResponse{Changed: true}, ctx.Err()
 	}
 	w.backend.methods["RecordAuditEntry"] = func(ctx context.Context, _ proto.Message) (proto.Message, error) {
 		return &authv1.RecordAuditEntryResponse{}, ctx.Err()
@@ -142,7 +142,7 @@ func TestSecondAuditEntryIsNotAnError(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
-		return &bookingv1.RecordAttendanceResponse{}, nil
+		return &bookingv1.RecordAttendanceResponse{Changed: true}, nil
 	})
 	for reason, missing := range map[string]bool{fault.ReasonIdempotencyKeyReused: false, fault.ReasonRateLimitExceeded: true} {
 		on(w.backend, "RecordAuditEntry", func(*authv1.RecordAuditEntryRequest) (*authv1.RecordAuditEntryResponse, error) {

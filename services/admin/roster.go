@@ -23,6 +23,10 @@ const rosterMost = 500
 // rosterRead is the number of bookings that one call reads.
 const rosterRead = 200
 
+// rosterPart is the largest number of bookings on a page that is not compressed: the result of a search, and a page
+// of a date that has more than rosterMost.
+const rosterPart = 50
+
 // rosterRow is a booking in the roster of its date.
 type rosterRow struct {
 	registrationView
@@ -91,32 +95,26 @@ func (a arrivals) Text() *message {
 type roster struct {
 	Rows  []rosterRow
 	Total int64
-	// Complete says that Rows has all bookings.
+	// Complete says that all bookings were read.
 	Complete bool
+	// Found is the number of bookings that a search has found. Rows can have fewer.
+	Found    int
 	Next     string
 	Arrivals arrivals
 }
 
-// readRoster reads the bookings of a date: all of them, or if they are too many, the page that the query names.
-func (r *request) readRoster(event, date string, cancelled bool) (roster, error) {
-	req := &bookingv1.ListRegistrationsRequest{
-		EventId: event, EventDateId: date, PageSize: rosterRead, PageToken: r.query("page"), Cancelled: &cancelled,
-	}
-	var all roster
-	words := r.rosterWords()
+// Cut reports whether the page shows only some of the bookings that a search has found.
+func (all roster) Cut() bool { return all.Complete && len(all.Rows) < all.Found }
+
+// readRoster reads the bookings of a date, in at most 3 calls. If they are more than rosterMost, it reads some of them
+// and counts the rest.
+func (r *request) readRoster(event, date string, cancelled bool) (all roster, err error) {
+	req := &bookingv1.ListRegistrationsRequest{EventId: event, EventDateId: date, PageSize: rosterRead, Cancelled: &cancelled}
 	for {
-		res, err := r.services.bookings.ListRegistrations(r.ctx, req)
-		if err != nil {
+		if err := r.addRows(&all, req); err != nil {
 			return all, err
 		}
-		for _, booked := range res.GetRegistrations() {
-			row := r.rosterRow(booked)
-			row.Words = words
-			all.Rows = append(all.Rows, row)
-		}
-		all.Total = res.GetTotal()
-		if req.PageToken = res.GetNextPageToken(); r.query("page") != "" || all.Total > rosterMost {
-			all.Next = r.with("page", req.PageToken)
+		if all.Total > rosterMost {
 			if !cancelled {
 				all.Arrivals, err = r.countArrivals(event, date, all.Total)
 			}
@@ -129,6 +127,42 @@ func (r *request) readRoster(event, date string, cancelled bool) (roster, error)
 	all.Complete = true
 	all.Arrivals = arrivalsOf(all.Rows)
 	return all, nil
+}
+
+// addRows reads a page of bookings. In the request, it sets the token of the next page.
+func (r *request) addRows(all *roster, req *bookingv1.ListRegistrationsRequest) error {
+	res, err := r.services.bookings.ListRegistrations(r.ctx, req)
+	if err != nil {
+		return err
+	}
+	words := r.rosterWords()
+	for _, booked := range res.GetRegistrations() {
+		row := r.rosterRow(booked)
+		row.Words = words
+		all.Rows = append(all.Rows, row)
+	}
+	all.Total, req.PageToken = res.GetTotal(), res.GetNextPageToken()
+	return nil
+}
+
+// showRows leaves in a roster the rows that the page shows: those that a search finds, sorted by name, or for a date
+// with more bookings than rosterMost, the page that the query names.
+func (r *request) showRows(all *roster, e eventView, s slot, cancelled bool) error {
+	if all.Complete {
+		all.find(r.query("q"))
+		r.sortByName(all.Rows)
+		if all.Found = len(all.Rows); !r.plain {
+			all.Rows = all.Rows[:min(all.Found, rosterPart)]
+		}
+		return nil
+	}
+	all.Rows = nil
+	req := &bookingv1.ListRegistrationsRequest{
+		EventId: e.GetId(), EventDateId: s.GetDate().GetId(), PageSize: rosterPart, PageToken: r.query("page"), Cancelled: &cancelled,
+	}
+	err := r.addRows(all, req)
+	all.Next = r.with("page", req.PageToken)
+	return err
 }
 
 func (r *request) rosterRow(booked *bookingv1.Registration) rosterRow {
@@ -214,9 +248,8 @@ func (r *request) eventDate() error {
 	if page.Roster, err = r.readRoster(e.GetId(), s.GetDate().GetId(), page.Cancelled); err != nil {
 		return err
 	}
-	if page.Roster.Complete {
-		page.Roster.find(page.Query)
-		r.sortByName(page.Roster.Rows)
+	if err = r.showRows(&page.Roster, e, s, page.Cancelled); err != nil {
+		return err
 	}
 	if page.Teachers, err = r.teacherLines(s.GetDate()); err != nil {
 		return err
@@ -274,6 +307,9 @@ func (r *request) recordAttendance(name, back string) error {
 		return r.refused(back, err)
 	}
 	r.detail("attendance", "", name)
+	if !res.GetChanged() {
+		r.unchanged()
+	}
 	row := r.rosterRow(res.GetRegistration())
 	said := r.text(a.done, "name", row.Name())
 	if !r.live() {

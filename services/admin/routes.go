@@ -17,7 +17,7 @@ type route struct {
 	alwaysLive bool
 	// files says that the page shows files of the media service, or sends files to it.
 	files bool
-	// large says that the page can have hundreds of rows, so that it is compressed.
+	// large says that the page can have hundreds of rows, so that it is compressed where compress.go allows it.
 	large bool
 	// camera says that the page can use the camera.
 	camera bool

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/money"
@@ -22,6 +20,8 @@ type salePage struct {
 	Customer *customerv1.Customer // who buys
 	Lines    []saleLine
 	Dates    []option
+	// Cut is the day of the last date that can be chosen, if there are more dates than the page offers; else "".
+	Cut string
 	// Found are customers from whom the person chooses for whom the next line is.
 	Found  []*customerv1.Customer
 	Passes []option
@@ -105,39 +105,17 @@ func (r *request) saleForm() error {
 	return r.render("sale", page)
 }
 
-// salePage reads what the lines of a form are, and what can be added. It makes one call for each event and for
-// each date of the lines, of which there are at most 10.
+// salePage reads what the lines of a form are, and what can be added. It makes one call for each type of event, and
+// for each event and each date of the lines, of which there are at most 10.
 func (r *request) salePage(f *form) (page salePage, err error) {
 	page.Form = f
-	dates, err := r.services.events.ListEventDates(r.ctx, &bookingv1.ListEventDatesRequest{
-		StartsFrom: timestamppb.New(r.midnight(r.now(), -1)), StartsBefore: timestamppb.New(r.midnight(r.now(), 15)), PageSize: calendarSize,
-		Status: bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED, EventStatus: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
-	})
-	if err != nil {
+	if err := r.saleDates(&page); err != nil {
 		return page, err
-	}
-	for _, d := range dates.GetDates() {
-		if d.GetEventType() != bookingv1.EventType_EVENT_TYPE_APPOINTMENT {
-			page.Dates = append(page.Dates, option{d.GetDate().GetId(), r.session.Clock.Time(d.GetDate().GetStartsAt()) + " " + d.GetEventTitle()})
-		}
-	}
-	if f.Get("add-date") == "" {
-		f.values.Set("add-date", page.next(dates.GetDates(), r.session.Clock))
 	}
 	if err := r.saleLines(&page); err != nil {
 		return page, err
 	}
 	return page, r.salePasses(&page)
-}
-
-// next returns the date that is offered first: the first one that has not started.
-func (p salePage) next(dates []*bookingv1.ScheduledDate, c clock) string {
-	for _, d := range dates {
-		if !c.Past(d.GetDate().GetStartsAt()) {
-			return d.GetDate().GetId()
-		}
-	}
-	return ""
 }
 
 // saleLines reads the dates, events and customers of the lines.
@@ -217,38 +195,6 @@ func (p salePage) price(l saleLine) *bookingv1.PricingOption {
 	return nil
 }
 
-// total adds up what the lines cost; nil if a line has no price.
-func (p salePage) total() *message {
-	var minor, credits int64
-	currency := ""
-	for _, l := range p.Lines {
-		o := p.price(l)
-		spaces, err := strconv.ParseInt(p.Form.text(l.Name("spaces")), 10, 32)
-		if o == nil || err != nil || o.GetWholeCourse() {
-			return nil
-		}
-		switch method := p.Form.text(l.Name("method")); method {
-		case "pass":
-			credits += spaces * int64(o.GetCredits())
-		case "free":
-		default:
-			minor, currency = minor+spaces*o.GetPrice(), o.GetCurrency()
-		}
-	}
-	return sums(minor, currency, int32(credits))
-}
-
-// sums says an amount, a number of credits, or both.
-func sums(minor int64, currency string, credits int32) *message {
-	switch {
-	case credits == 0:
-		return priceOrFree(minor, currency)
-	case minor == 0:
-		return creditsText(credits)
-	}
-	return msg("sales.sale.both", "price", priceOrFree(minor, currency), "credits", creditsText(credits))
-}
-
 // salePasses reads the buyer's passes that could pay for the first line that passes can pay for.
 func (r *request) salePasses(page *salePage) (err error) {
 	for _, l := range page.Lines {
@@ -286,7 +232,7 @@ func (r *request) sell() error {
 
 // saleNames are the form's names of the service's fields.
 func saleNames() map[string]string {
-	names := map[string]string{"lines": "add-date", "payment_reference": "reference", "customer_pass_id": "pass", "after_start_reason": "reason"}
+	names := map[string]string{"lines": "add-date", "payment_reference": "reference", "discount_code": "discount", "customer_pass_id": "pass", "after_start_reason": "reason"}
 	for i := range saleMost {
 		at := "lines[" + strconv.Itoa(i) + "]."
 		for field, name := range map[string]string{"spaces": "spaces", "pricing_option_id": "option", "payment.method": "method", "payment": "method", "payment.reference": "method"} {
@@ -306,6 +252,9 @@ func (r *request) changeLines(f *form) ([]*customerv1.Customer, error) {
 			f.removeLine(i)
 		}
 	case chosen == "" && do != "add":
+		if do == "sell" && who != "" {
+			f.add("add-who", msg("sales.sale.not_added", "who", who))
+		}
 	case f.lineCount() >= saleMost:
 		f.add("add-date", msg("sales.sale.full", "most", saleMost))
 	case chosen != "" || who == "":
@@ -339,6 +288,7 @@ func (r *request) sellLines(page salePage) error {
 			req.CustomerPassId = f.text("pass")
 		}
 	}
+	page.discount(req)
 	res, err := submit(r, f, r.services.bookings.CreateTransaction, req)
 	if err != nil {
 		return r.again(err, "sale", page)
@@ -361,7 +311,7 @@ func (p salePage) request(l saleLine) *bookingv1.TransactionLine {
 	if !known {
 		method = bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
 	}
-	line := bookPage{Event: l.Event, Slot: l.Slot}.line(p.Form.text(l.Name("option")), p.Form.count(l.Name("spaces"), msg("desk.field.spaces"), 1, 1000))
+	line := bookPage{Event: l.Event, Slot: l.Slot}.line(p.Form.text(l.Name("option")), p.Form.count(l.Name("spaces"), msg("desk.field.spaces"), 1, spacesMost))
 	line.Payment = &bookingv1.LinePayment{Method: method}
 	if method != bookingv1.PaymentMethod_PAYMENT_METHOD_PASS && method != bookingv1.PaymentMethod_PAYMENT_METHOD_FREE {
 		line.Payment.Reference = p.Form.text("reference")
@@ -370,17 +320,4 @@ func (p salePage) request(l saleLine) *bookingv1.TransactionLine {
 		line.BoughtForId = l.For.GetId()
 	}
 	return line
-}
-
-// sumOf says what was paid for the bookings of a purchase.
-func sumOf(bookings []*bookingv1.Booking) *message {
-	var minor int64
-	var credits int32
-	currency := ""
-	for _, b := range bookings {
-		minor += b.GetCard().GetGross()
-		currency = cmp.Or(currency, b.GetCard().GetCurrency())
-		credits += b.GetPass().GetCreditsUsed()
-	}
-	return sums(minor, currency, credits)
 }

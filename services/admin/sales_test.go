@@ -1,8 +1,11 @@
 package admin
 
 import (
+	"errors"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +134,49 @@ func TestSale(t *testing.T) {
 			t.Errorf("%d purchases", n)
 		}
 	})
+	t.Run("sells nothing while a typed person is not part of the sale", func(t *testing.T) {
+		t.Parallel()
+		w, _ := withSale(t)
+		a := w.post("/sales", append(slices.Clone(two), "do", "sell", "add-who", "ben")...)
+		a.must(t, "ben is not part of this sale yet.", `value="ben"`)
+		if a.StatusCode != http.StatusUnprocessableEntity || len(w.backend.called("CreateTransaction")) != 0 {
+			t.Error(describe(a))
+		}
+	})
+	t.Run("adds up each currency for itself", func(t *testing.T) {
+		t.Parallel()
+		w, event := withSale(t)
+		event.PricingOptions = append(event.PricingOptions, &bookingv1.PricingOption{Id: "po-2", Name: "Abroad", Price: 800, Currency: "EUR"})
+		form := append(slices.Clone(two), "do", "update")
+		form[7], form[11] = "po-2", "cash"
+		w.post("/sales", form...).must(t, "€8.00 and £25.00")
+	})
+	t.Run("sends a discount code with one payment, and refuses it with several", func(t *testing.T) {
+		t.Parallel()
+		w, _ := withSale(t)
+		on(w.backend, "CreateTransaction", func(*bookingv1.CreateTransactionRequest) (*bookingv1.CreateTransactionResponse, error) {
+			return nil, fault.InvalidFields(fault.Field{Field: "discount_code", Rule: "unknown", Message: "must exist"})
+		})
+		form := append(slices.Clone(two), "do", "sell", "discount", "SUMMER", "reference", "till 4")
+		a := w.post("/sales", form...)
+		a.must(t, "A discount code can be used only if all bookings are paid in the same way.", `value="SUMMER"`)
+		if n := len(w.backend.called("CreateTransaction")); n != 0 {
+			t.Fatalf("%d purchases", n)
+		}
+		form[11] = "cash"
+		a = w.post("/sales", form...)
+		a.must(t, `id="discount-wrong"`)
+		want := &bookingv1.CreateTransactionRequest{
+			PurchaserId: "cust_1", DiscountCode: "SUMMER", PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CASH, PaymentReference: "till 4",
+			Lines: []*bookingv1.TransactionLine{
+				{EventId: "evt_1", EventDateId: "date_1", PricingOptionId: "po-1", Spaces: 1},
+				{EventId: "evt_1", EventDateId: "date_1", PricingOptionId: "po-1", Spaces: 2, BoughtForId: "cust_2"},
+			},
+		}
+		if diff := cmp.Diff(want, w.backend.called("CreateTransaction")[0].req, protocmp.Transform()); diff != "" {
+			t.Error(diff)
+		}
+	})
 	t.Run("has at most ten lines", func(t *testing.T) {
 		t.Parallel()
 		w, _ := withSale(t)
@@ -154,6 +200,97 @@ func TestSale(t *testing.T) {
 	})
 }
 
+func TestSaleDates(t *testing.T) {
+	t.Parallel()
+	setUp := func(t *testing.T, classes int) *world {
+		w, _ := withSale(t)
+		noon := time.Now().UTC().Truncate(24 * time.Hour).Add(36 * time.Hour)
+		on(w.backend, "ListEventDates", func(req *bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) {
+			res := &bookingv1.ListEventDatesResponse{}
+			add := func(title string, starts time.Time) {
+				if from, before := req.GetStartsFrom().AsTime(), req.GetStartsBefore().AsTime(); starts.Before(from) || !starts.Before(before) {
+					return
+				}
+				if len(res.GetDates()) == int(req.GetPageSize()) {
+					res.NextPageToken = "more"
+					return
+				}
+				res.Dates = append(res.Dates, &bookingv1.ScheduledDate{EventTitle: title, Date: &bookingv1.EventDate{Id: "date_" + title, StartsAt: timestamppb.New(starts)}})
+			}
+			switch req.GetType() {
+			case bookingv1.EventType_EVENT_TYPE_CLASS:
+				for i := range classes {
+					add("Class"+strconv.Itoa(i), noon.Add(time.Duration(i)*time.Hour))
+				}
+			case bookingv1.EventType_EVENT_TYPE_WORKSHOP:
+				add("Early", noon.Add(time.Minute))
+				add("Late", noon.AddDate(0, 0, 12))
+			case bookingv1.EventType_EVENT_TYPE_UNSPECIFIED, bookingv1.EventType_EVENT_TYPE_APPOINTMENT:
+				add("Massage", noon)
+			}
+			return res, nil
+		})
+		return w
+	}
+	chosen := regexp.MustCompile(`<option value="(date_[^"]*)"`)
+	offered := func(body string) []string {
+		var all []string
+		for _, match := range chosen.FindAllStringSubmatch(body, -1) {
+			all = append(all, strings.TrimPrefix(match[1], "date_"))
+		}
+		return all
+	}
+	t.Run("offers classes and workshops in order, and no appointments", func(t *testing.T) {
+		t.Parallel()
+		w := setUp(t, 2)
+		a := w.get("/sales/new?customer=cust_1")
+		if diff := cmp.Diff([]string{"Class0", "Early", "Class1", "Late"}, offered(a.body)); diff != "" || strings.Contains(a.body, "Only the dates") {
+			t.Error(diff, text(a.body))
+		}
+	})
+	t.Run("says up to which day it lists dates if there are too many", func(t *testing.T) {
+		t.Parallel()
+		w := setUp(t, 300)
+		a := w.get("/sales/new?customer=cust_1")
+		all := offered(a.body)
+		if len(all) != calendarSize+1 || all[len(all)-1] != "Class199" || !strings.Contains(a.body, "Only the dates up to ") {
+			t.Errorf("%d dates, the last is %s", len(all), all[len(all)-1])
+		}
+	})
+	t.Run("lists dates from another day on", func(t *testing.T) {
+		t.Parallel()
+		w := setUp(t, 300)
+		day := time.Now().AddDate(0, 0, 12).Format(time.DateOnly)
+		a := w.post("/sales", "customer", "cust_1", "add-from", day, "do", "update")
+		all := offered(a.body)
+		if !slices.Contains(all, "Late") || slices.Contains(all, "Early") || strings.Contains(a.body, "Only the dates") {
+			t.Errorf("%q", all)
+		}
+		a.must(t, `value="`+day+`"`)
+	})
+}
+
+func TestTotals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, c := range []struct {
+		want string
+		of   totals
+	}{
+		{"free", totals{}},
+		{"free", totals{minor: map[string]int64{"GBP": 0}}},
+		{"£12.50", totals{minor: map[string]int64{"GBP": 1250, "": 0}}},
+		{"2 credits", totals{credits: 2}},
+		{"€8.00 and £12.50", totals{minor: map[string]int64{"GBP": 1250, "EUR": 800}}},
+		{"€8.00, £12.50 and 1 credit", totals{minor: map[string]int64{"GBP": 1250, "EUR": 800}, credits: 1}},
+		{"CHF 1.00, €8.00, £12.50 and 1 credit", totals{minor: map[string]int64{"GBP": 1250, "EUR": 800, "CHF": 100}, credits: 1}},
+	} {
+		if got := w.web.pages.catalogue.of("en").text(c.of.text()); got != c.want {
+			t.Errorf("%q instead of %q", got, c.want)
+		}
+	}
+}
+
 func TestVisits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -175,5 +312,39 @@ func TestVisits(t *testing.T) {
 	a.must(t, "Last visit:", "/bookings/booking_6", "Booked by others", "/bookings/booking_7", "/customers/cust_2", `id="waitlists"`, "/events/", "Position 1", `href="/sales/new?customer=cust_1"`)
 	if strings.Contains(a.body, "/bookings/booking_8") || strings.Contains(a.body, "/bookings/booking_5") {
 		t.Error("the page lists the customer's own bookings as those of others, or an older visit")
+	}
+}
+
+func TestPlacesAreNamedByTheirDates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	withEvent(w, "Yoga", "Ann")
+	on(w.backend, "ListWaitlist", func(*bookingv1.ListWaitlistRequest) (*bookingv1.ListWaitlistResponse, error) {
+		var all []*bookingv1.WaitlistEntry
+		for i := range visitsShown {
+			all = append(all, &bookingv1.WaitlistEntry{Id: "wait_" + strconv.Itoa(i), EventId: "evt_1", EventDateId: "date_" + strconv.Itoa(i/2), Position: 1})
+		}
+		return &bookingv1.ListWaitlistResponse{Entries: all}, nil
+	})
+	on(w.backend, "GetEventDate", func(req *bookingv1.GetEventDateRequest) (*bookingv1.GetEventDateResponse, error) {
+		if req.GetId() == "date_3" {
+			return nil, fault.Missing("date")
+		}
+		return &bookingv1.GetEventDateResponse{Date: &bookingv1.ScheduledDate{EventTitle: "Class of " + req.GetId(), Date: &bookingv1.EventDate{StartsAt: timestamppb.Now()}}}, nil
+	})
+	a := w.get("/customers/cust_1")
+	a.must(t, "Class of date_0", "Class of date_9", "Open the date")
+	if n := strings.Count(a.body, "Class of date_"); n != visitsShown-2 {
+		t.Errorf("%d places have a name", n)
+	}
+	if lists, reads := len(w.backend.called("ListEventDates")), len(w.backend.called("GetEventDate")); lists != 0 || reads != visitsShown/2 {
+		t.Errorf("%d lists of dates, %d dates", lists, reads)
+	}
+	on(w.backend, "GetEventDate", func(*bookingv1.GetEventDateRequest) (*bookingv1.GetEventDateResponse, error) {
+		return nil, fault.Away(errors.New("no connection"))
+	})
+	if a := w.get("/customers/cust_1"); a.StatusCode != http.StatusServiceUnavailable {
+		t.Error(describe(a))
 	}
 }

@@ -1,10 +1,11 @@
 package admin
 
 import (
+	"errors"
 	"slices"
+	"sync"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
+	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -37,7 +38,8 @@ const (
 	visitsRead  = 200
 )
 
-// visits reads what others booked for a customer, the places on waitlists and the last visit, in four calls.
+// visits reads what others booked for a customer, the places on waitlists and the last visit, in three calls, and one
+// for each date of a place, of which there are at most visitsShown.
 func (r *request) visits(customer string) (v visits, err error) {
 	if err := r.bookedByOthers(&v, customer); err != nil {
 		return v, err
@@ -91,16 +93,41 @@ func (r *request) placesOf(v *visits, customer string) error {
 		return err
 	}
 	v.MorePlaces = res.GetNextPageToken() != ""
-	dates, err := r.services.events.ListEventDates(r.ctx, &bookingv1.ListEventDatesRequest{StartsFrom: timestamppb.New(r.now()), PageSize: calendarSize})
+	var ids []string
+	for _, e := range res.GetEntries() {
+		ids = append(ids, e.GetEventDateId())
+	}
+	dates, err := r.datesByID(ids)
 	if err != nil {
 		return err
 	}
-	byID := map[string]*bookingv1.ScheduledDate{}
-	for _, d := range dates.GetDates() {
-		byID[d.GetDate().GetId()] = d
-	}
 	for _, e := range res.GetEntries() {
-		v.Places = append(v.Places, placeView{e, slot{ScheduledDate: byID[e.GetEventDateId()], clock: r.session.Clock}})
+		v.Places = append(v.Places, placeView{e, slot{ScheduledDate: dates[e.GetEventDateId()], clock: r.session.Clock}})
 	}
 	return nil
+}
+
+// datesByID reads dates with one call for each, all at once. A date that does not exist is not in the result.
+func (r *request) datesByID(ids []string) (map[string]*bookingv1.ScheduledDate, error) {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	found, errs := make([]*bookingv1.ScheduledDate, len(ids)), make([]error, len(ids))
+	var calls sync.WaitGroup
+	for i, id := range ids {
+		calls.Go(func() {
+			res, err := r.services.events.GetEventDate(r.ctx, &bookingv1.GetEventDateRequest{Id: id})
+			if err != nil && !fault.Is(err, fault.NotFound) {
+				errs[i] = err
+			}
+			found[i] = res.GetDate()
+		})
+	}
+	calls.Wait()
+	byID := map[string]*bookingv1.ScheduledDate{}
+	for i, date := range found {
+		if date != nil {
+			byID[ids[i]] = date
+		}
+	}
+	return byID, errors.Join(errs...)
 }

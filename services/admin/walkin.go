@@ -98,19 +98,24 @@ func (r *request) walkIn() error {
 		return r.back(page.Slot.Path(), booked)
 	}
 	r.record()
-	if err := r.checkInBought(page.Slot, bookings); err != nil {
+	return r.checkInGuest(page, bookings, booked)
+}
+
+// checkInGuest checks a customer in who was just booked, and says what was done. A whole course that is bought after
+// the start has no booking on the date of the page.
+func (r *request) checkInGuest(page walkInPage, bookings []*bookingv1.Booking, booked string) error {
+	at := slices.IndexFunc(bookings, func(b *bookingv1.Booking) bool { return b.GetEventDateId() == page.Slot.GetDate().GetId() })
+	if at < 0 {
+		return r.sayFailed(page.Slot.Path(), booked+" "+r.text("sales.walk_in.not_on_date"))
+	}
+	if err := r.checkInBought(bookings[at].GetId()); err != nil {
 		return r.sayFailed(page.Slot.Path(), booked+" "+r.text("sales.walk_in.not_checked_in", "why", sentence(fault.From(err))))
 	}
 	return r.back(page.Slot.Path(), booked+" "+r.text("desk.attend.checked_in", "name", fullName(page.Customer)))
 }
 
-// checkInBought checks in the booking of a date, with an audit entry of its own.
-func (r *request) checkInBought(s slot, bookings []*bookingv1.Booking) error {
-	at := slices.IndexFunc(bookings, func(b *bookingv1.Booking) bool { return b.GetEventDateId() == s.GetDate().GetId() })
-	if at < 0 {
-		return nil // a whole course does not include a date that has started
-	}
-	booking := bookings[at].GetId()
+// checkInBought checks in a booking that this request has made, with an audit entry of its own.
+func (r *request) checkInBought(booking string) error {
 	_, err := performPart(r, "check-in "+booking, r.services.bookings.RecordAttendance, &bookingv1.RecordAttendanceRequest{
 		BookingId: booking, Attendance: bookingv1.Attendance_ATTENDANCE_CHECKED_IN,
 	})

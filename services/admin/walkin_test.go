@@ -115,6 +115,22 @@ func TestWalkIn(t *testing.T) {
 		a := w.post(date+"/walk-in", newcomer...)
 		w.get(a.to()).must(t, "Booked: 1 space", "The customer is not checked in: This booking is already cancelled.")
 	})
+	t.Run("says that nobody is checked in if the course has no booking on the date", func(t *testing.T) {
+		t.Parallel()
+		w, _ := setUp(t)
+		on(w.backend, "CreateTransaction", func(*bookingv1.CreateTransactionRequest) (*bookingv1.CreateTransactionResponse, error) {
+			payment := &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 1250}}
+			return &bookingv1.CreateTransactionResponse{Transaction: &bookingv1.Transaction{Bookings: []*bookingv1.Booking{
+				{Id: "booking_8", Spaces: 1, EventDateId: "date_2", Payment: payment}, {Id: "booking_9", Spaces: 1, EventDateId: "date_3", Payment: payment},
+			}}}, nil
+		})
+		a := w.post(date+"/walk-in", newcomer...)
+		a = w.get(a.to())
+		a.must(t, "Booked: 1 space", "The customer is not checked in: the price is for the dates of the course")
+		if strings.Contains(a.body, "Checked in:") || len(w.backend.called("RecordAttendance")) != 0 {
+			t.Error(text(a.body))
+		}
+	})
 	t.Run("books without checking in", func(t *testing.T) {
 		t.Parallel()
 		w, _ := setUp(t)

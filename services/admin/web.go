@@ -109,10 +109,10 @@ func (web *web) handle(route route) {
 		if route.camera {
 			w.Header().Set("Permissions-Policy", "camera=(self), "+otherFeatures)
 		}
-		// The response to a search repeats what the browser sent. Its size must not depend on the rest of the page.
-		if route.large && r.URL.Query().Get("q") == "" {
+		if route.large {
 			w.Header().Add("Vary", "Accept-Encoding")
-			req.zipped = negotiate.Coding(r.Header, "gzip") != ""
+			req.plain = isPlain(r.URL)
+			req.zipped = req.plain && negotiate.Coding(r.Header, "gzip") != ""
 		}
 		defer req.record()
 		if err := req.serve(route); err != nil {

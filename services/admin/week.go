@@ -47,6 +47,9 @@ func (weekPage) head() (*message, string) { return msg("desk.week.title"), "week
 func (r *request) week() error {
 	from := r.chosenDay("from")
 	from = r.midnight(from, -(int(from.Weekday())+6)%7)
+	if !r.plain {
+		return r.to("/week?from=" + from.Format(time.DateOnly))
+	}
 	slots, cut, err := r.slots(from, r.midnight(from, 7))
 	if err != nil {
 		return err
@@ -57,9 +60,9 @@ func (r *request) week() error {
 		days = append(days, r.daySpan(r.midnight(from, i)))
 	}
 	hours := r.weekHours(slots, days)
-	page.Marks = hourMarks(hours.column(days[0]), r.session.Clock.Zone)
+	page.Marks = hours.marks()
 	for _, span := range days {
-		page.Days = append(page.Days, r.weekDay(slots, span, hours.column(span)))
+		page.Days = append(page.Days, r.weekDay(slots, span, hours))
 	}
 	return r.render("week", page)
 }
@@ -90,11 +93,48 @@ func startingIn(s slot, day interval) (at time.Time, ok bool) {
 	return at, !at.Before(day.from) && at.Before(day.until)
 }
 
-// weekDay returns a day with the dates that start on it. shown is the part of the day that its column shows.
-func (r *request) weekDay(slots []slot, span, shown interval) weekDay {
+// marks returns the hours of the axis that the days of a week share. It shows wall time, so that it fits also a day
+// on which the clocks change.
+func (h hourRange) marks() []hourMark {
+	var marks []hourMark
+	for hour := h.first; hour < h.last; hour++ {
+		marks = append(marks, hourMark{(hour - h.first) * hourRows, fmt.Sprintf("%02d:00", hour)})
+	}
+	return marks
+}
+
+// hourRows is the number of rows of an hour.
+const hourRows = int(time.Hour / agendaStep)
+
+// place returns the place of a span on the axis of a week; ok is false if the hours of a day do not include any of it.
+// A span during which the clocks go back keeps its length.
+func (h hourRange) place(s, day interval) (p placed, ok bool) {
+	part, ok := s.within(h.column(day))
+	if !ok {
+		return p, false
+	}
+	first, last := int(h.below(part.from, day)/agendaStep), rowsOf(h.below(part.until, day))
+	rows := max(1, last-first, rowsOf(part.until.Sub(part.from)))
+	return placed{first, min(rows, (h.last-h.first)*hourRows-first)}, true
+}
+
+// below returns how far an instant of a day is below the first hour, by the clock.
+func (h hourRange) below(at time.Time, day interval) time.Duration {
+	if !at.Before(day.until) {
+		return time.Duration(24-h.first) * time.Hour
+	}
+	wall := at.In(day.from.Location())
+	return time.Duration(wall.Hour()-h.first)*time.Hour + time.Duration(wall.Minute())*time.Minute + time.Duration(wall.Second())*time.Second
+}
+
+// rowsOf returns the number of rows that show a time completely.
+func rowsOf(d time.Duration) int { return int((d + agendaStep - 1) / agendaStep) }
+
+// weekDay returns a day with the dates that start on it. Its column shows the given hours.
+func (r *request) weekDay(slots []slot, span interval, hours hourRange) weekDay {
 	d := weekDay{At: span.from, Today: !r.now().Before(span.from) && r.now().Before(span.until)}
 	if d.Today {
-		d.Now, _ = placeIn(interval{r.now(), r.now().Add(time.Second)}, shown)
+		d.Now, _ = hours.place(interval{r.now(), r.now().Add(time.Second)}, span)
 	}
 	for _, s := range slots {
 		if _, ok := startingIn(s, span); !ok {
@@ -102,9 +142,11 @@ func (r *request) weekDay(slots []slot, span, shown interval) weekDay {
 		}
 		at := s.span()
 		at.until = later(at.until, at.from.Add(weekLeast))
-		place, _ := placeIn(at, shown)
+		place, _ := hours.place(at, span)
 		d.Slots = append(d.Slots, weekSlot{slot: s, placed: place})
 	}
+	// When the clocks go back, a later date can have an earlier place.
+	slices.SortStableFunc(d.Slots, func(a, b weekSlot) int { return a.Row - b.Row })
 	d.Sides = putSideBySide(d.Slots)
 	return d
 }
@@ -116,7 +158,7 @@ const weekLeast = 15 * time.Minute
 // place.
 const weekSides = 12
 
-// putSideBySide sets the sides of dates, which are in the order of their starts, and returns the largest number
+// putSideBySide sets the sides of dates, which are in the order of their rows, and returns the largest number
 // of dates that share a width.
 func putSideBySide(all []weekSlot) int {
 	most := 1

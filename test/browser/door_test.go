@@ -219,6 +219,45 @@ func (d door) testScanning() {
 		d.quiet()
 		command(d.tab, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams(camera))
 	})
+	d.step("sends a ticket that the camera sees during a request after it", func(t *testing.T) {
+		defer d.onEveryPage(slowScans)()
+		d.open(d.path + "/scan")
+		d.shows(ticket(10))
+		d.until(`held.length === 1`)
+		d.shows(ticket(11))
+		d.until(`looks > 3`)
+		eval[bool](d.tab, `release()`)
+		d.until(`document.getElementById("result").innerText.includes("ann de Souza") === false && held.length === 1`)
+		d.says("Zoë de Souza", "10 of 60 have come")
+		eval[bool](d.tab, `release()`)
+		d.until(`document.getElementById("result").innerText.includes("ann de Souza")`)
+		d.says("11 of 60 have come")
+		d.quiet()
+	})
+	d.step("keeps the code that somebody types while a ticket is sent", func(t *testing.T) {
+		defer d.onEveryPage(slowScans)()
+		d.open(d.path + "/scan")
+		d.shows(ticket(12))
+		d.until(`held.length === 1`)
+		d.shows("")
+		d.fill("Ticket number", "reg_typed")
+		eval[bool](d.tab, `release()`)
+		d.until(`document.getElementById("result").innerText.includes("Łukasz de Souza")`)
+		if field := eval[string](d.tab, `document.getElementById("code").value`); field != "reg_typed" {
+			t.Errorf("the field has %q", field)
+		}
+		d.quiet()
+	})
+	d.step("says that the script that reads QR codes did not load", func(t *testing.T) {
+		defer d.onEveryPage(slowScans + withoutReader)()
+		d.open(d.path + "/scan")
+		d.until(`document.getElementById("camera-state").innerText.includes("did not load")`)
+		for _, problem := range d.takeProblems() {
+			if strings.HasPrefix(problem, "script:") {
+				t.Error(problem)
+			}
+		}
+	})
 	d.step("refuses the ticket of another date, and a cancelled one", func(t *testing.T) {
 		ctx := d.w.company.Ctx(t.Context())
 		d.wait(ctx, "Wanda")
@@ -246,6 +285,47 @@ func showing(t *testing.T, code string) string {
 		}, 50);
 		return canvas.captureStream(10);
 	};`, quote(t, code))
+}
+
+// slowScans replaces the camera by one that sees the code in window.seen, and holds requests until release is called.
+// looks is the number of times that the camera was read since the code changed.
+const slowScans = `
+	window.seen = "";
+	window.looks = 0;
+	window.held = [];
+	window.BarcodeDetector = class {
+		static async getSupportedFormats() { return ["qr_code"]; }
+		async detect() { looks++; return seen ? [{rawValue: seen}] : []; }
+	};
+	navigator.mediaDevices.getUserMedia = async () => {
+		const canvas = Object.assign(document.createElement("canvas"), {width: 64, height: 48}), pen = canvas.getContext("2d");
+		setInterval(() => pen.fillRect(0, 0, 64, 48), 50);
+		return canvas.captureStream(10);
+	};
+	const send = XMLHttpRequest.prototype.send;
+	XMLHttpRequest.prototype.send = function (body) { held.push(() => send.call(this, body)); };
+	window.release = () => { held.shift()(); return true; };
+`
+
+// withoutReader removes the browser's reader of QR codes, and the address of the script that replaces it.
+const withoutReader = `
+	delete window.BarcodeDetector;
+	document.addEventListener("DOMContentLoaded", () => { document.getElementById("camera").dataset.reader = "/assets/none.js"; });
+`
+
+// onEveryPage runs a script before those of each page, until stop is called.
+func (d door) onEveryPage(script string) (stop func()) {
+	d.t.Helper()
+	added := command(d.tab, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+	return func() {
+		command(d.tab, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams(added))
+	}
+}
+
+// shows holds a code in front of the camera of slowScans.
+func (d door) shows(code string) {
+	d.t.Helper()
+	eval[bool](d.tab, `(seen = `+quote(d.t, code)+`, looks = 0, true)`)
 }
 
 // wait adds a new customer to the waitlist of the class.

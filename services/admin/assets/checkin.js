@@ -66,14 +66,21 @@
       state.textContent = error.name === "NotFoundError" ? camera.dataset.missing : camera.dataset.denied;
       return;
     }
-    const detector = await reader();
+    const detector = await reader().catch(() => null);
+    if (!detector) {
+      view.srcObject.getTracks().forEach((track) => track.stop());
+      view.hidden = true;
+      state.textContent = camera.dataset.broken;
+      return;
+    }
     state.textContent = camera.dataset.ready;
     watch(view, detector);
   };
 
   // reader returns what reads QR codes: the browser, or a script where the browser cannot.
   const reader = async () => {
-    if ("BarcodeDetector" in window && (await BarcodeDetector.getSupportedFormats()).includes("qr_code")) {
+    const formats = "BarcodeDetector" in window ? await BarcodeDetector.getSupportedFormats().catch(() => []) : [];
+    if (formats.includes("qr_code")) {
       return new BarcodeDetector({ formats: ["qr_code"] });
     }
     const own = await import(camera.dataset.reader);
@@ -92,7 +99,8 @@
     const look = async () => {
       const codes = view.readyState >= 2 ? await detector.detect(view).catch(() => []) : [];
       const code = codes[0]?.rawValue;
-      if (code) {
+      // One ticket at a time: a ticket that is seen during a request is sent after it.
+      if (code && !form.classList.contains("htmx-request")) {
         if (code !== last || Date.now() - seen > again) send(form, code);
         last = code;
         seen = Date.now();
@@ -105,7 +113,11 @@
   document.addEventListener("DOMContentLoaded", () => {
     for (const form of document.querySelectorAll("form[data-filter]")) filter(form);
     if (!camera) return;
-    document.addEventListener("htmx:afterSwap", () => { document.getElementById("scan").elements.code.value = ""; });
+    // The field can have another code by now, which somebody types.
+    const field = document.getElementById("scan").elements.code;
+    document.addEventListener("htmx:afterSwap", (event) => {
+      if (field.value === event.detail.requestConfig.parameters.code) field.value = "";
+    });
     start();
   });
 })();
