@@ -27,6 +27,6 @@ func (c *EventChange) namesDatesOf(e *Event) error {
 
 // bookAppointment refuses a line that names only the event of an appointment type.
 func bookAppointment(event id.Event) error {
-	return fault.Refuse(ReasonAppointmentEvent, "the event belongs to an appointment type: book it with BookAppointment").
+	return fault.Refuse(ReasonAppointmentEvent, "the event belongs to an appointment type: book an appointment of this type instead").
 		With("appointment_type_id", id.AppointmentType(event).String())
 }
