@@ -147,7 +147,7 @@ func TestEnumsAreTheContract(t *testing.T) { // invariant 5
 		"SubscriptionStatus": enum.Names[subscriptionv1.SubscriptionStatus](), "ChangeTime": enum.Names[subscriptionv1.ChangeTime](),
 		"PlanBookings": enum.Names[subscriptionv1.PlanBookings](), "interval": enum.Names[subscriptionv1.IntervalUnit](),
 		"paymentStatus": enum.Names[subscriptionv1.PaymentStatus](), "MediaKind": enum.Names[mediav1.MediaKind](),
-		"CalendarKind": enum.Names[bookingv1.CalendarKind](),
+		"CalendarKind": enum.Names[bookingv1.CalendarKind](), "action": enum.Names[bookingv1.BookingAction](),
 		"validityUnit": enum.Names[passv1.ValidityUnit](), "status": enum.Names[passv1.PassTypeStatus](),
 	} {
 		list := "enum: [" + strings.Join(values, ", ") + "]"

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -194,6 +195,18 @@ func TestRegistrationChangeErrors(t *testing.T) {
 				t.Errorf("got %d %s\nwant %s", a.Code, a.Body, tt.want)
 			}
 		})
+	}
+}
+
+func TestChangeInProgressSaysWhenToRetry(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, unlimited{})
+	for path, body := range map[string]string{"/move": `{}`, "/swap": `{"registrationId":"reg_x"}`} {
+		g.services.prepare(fault.New(fault.Conflict, "CHANGE_IN_PROGRESS", "try again").After(2 * time.Second))
+		a := g.do(request{Method: "POST", Path: "/registrations/reg_" + idOf + path, Body: body, Token: g.token()})
+		if a.Code != 409 || a.Header.Get("Retry-After") != "2" {
+			t.Errorf("%s: %d, %v", path, a.Code, a.Header)
+		}
 	}
 }
 

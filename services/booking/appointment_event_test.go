@@ -88,7 +88,13 @@ func TestEventsOfAppointments(t *testing.T) {
 				_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: which, Title: new("x")})
 				return err
 			},
-			"UpdateEvent of its dates": func() error {
+			"UpdateEvent of one of its dates": func() error {
+				_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: which, Dates: []*bookingv1.EventDateChange{
+					{Id: date.String(), StartsAt: timestamppb.New(noon().Add(time.Hour))},
+				}})
+				return err
+			},
+			"UpdateEvent of all its dates": func() error {
 				_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: which, Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED})
 				return err
 			},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/tokentest"
@@ -33,6 +34,7 @@ type neighbours struct {
 	company  id.Company
 	request  *customerv1.BatchGetCustomersRequest
 	answer   []*customerv1.Customer
+	change   *passv1.ChangeRedemptionRequest
 	err      error
 }
 
@@ -68,7 +70,8 @@ func (n *neighbours) BatchRedeemCredits(ctx context.Context, req *passv1.BatchRe
 	return resp, n.err
 }
 
-func (n *neighbours) ChangeRedemption(context.Context, *passv1.ChangeRedemptionRequest) (*passv1.ChangeRedemptionResponse, error) {
+func (n *neighbours) ChangeRedemption(ctx context.Context, req *passv1.ChangeRedemptionRequest) (*passv1.ChangeRedemptionResponse, error) {
+	n.company, n.change = rpc.Company(ctx), req
 	return &passv1.ChangeRedemptionResponse{Credits: 2}, n.err
 }
 
@@ -129,6 +132,42 @@ func TestClients(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("changes the credits of a booking with its own token on behalf of the company", func(t *testing.T) {
+		change := model.CreditChange{
+			Company: company, Booking: id.New[id.Booking](), Transaction: id.New[id.Transaction](), ID: id.New[id.Event]().UUID(),
+			EventType: "class", Day: "2026-03-29", Expected: 1, Credits: 2,
+		}
+		credits, err := NewPassClient(conn, source).Change(t.Context(), change, true)
+		want := &passv1.ChangeRedemptionRequest{
+			RedemptionId: change.Transaction.String(), ChangeId: change.ID.String(), ExpectedCredits: 1, ValidateOnly: true,
+			Item: &passv1.RedemptionItem{ItemId: change.Booking.String(), EventType: "class", Credits: 2, Day: "2026-03-29"},
+		}
+		if err != nil || credits != 2 || n.company != company || !proto.Equal(n.change, want) {
+			t.Errorf("%d credits, %v for %s, asked for %v", credits, err, n.company, n.change)
+		}
+	})
+	for behaviour, tt := range map[string]struct {
+		theirs error
+		kind   fault.Kind
+		reason string
+		meta   string
+	}{
+		"a pass that is gone is NOT_FOUND":                                       {fault.Missing("pass"), fault.NotFound, fault.ReasonNotFound, ""},
+		"too few credits is the refusal of the pass service":                     {fault.Refuse("PASS_EXHAUSTED", "too few").With("credits", "3"), fault.Refused, "PASS_EXHAUSTED", "3"},
+		"a pass that is not valid on the day is the refusal of the pass service": {fault.Refuse("PASS_EXPIRED", "not valid"), fault.Refused, "PASS_EXPIRED", ""},
+		"credits that were returned are a refusal to decide again":               {fault.Refuse(reasonRedemptionCancelled, "returned"), fault.Refused, reasonRedemptionCancelled, ""},
+		"an unavailable pass service is SERVICE_UNAVAILABLE":                     {fault.Away(nil), fault.Unavailable, fault.ReasonServiceUnavailable, ""},
+		"a refusal that only concerns its own token is internal":                 {fault.MissingScope("redemptions:write"), fault.Internal, fault.ReasonInternal, ""},
+	} {
+		t.Run("a change of credits: "+behaviour, func(t *testing.T) {
+			defer func() { n.err = nil }()
+			n.err = tt.theirs
+			credits, err := NewPassClient(conn, source).Change(t.Context(), model.CreditChange{Company: company}, false)
+			if f := wantFault(t, err, tt.kind, tt.reason); f.Meta["credits"] != tt.meta || credits != 0 {
+				t.Errorf("%d credits, %v", credits, f.Meta)
+			}
+		})
+	}
 	t.Run("a pass must be valid on the local day of each date", func(t *testing.T) {
 		starts := time.Date(2026, 3, 28, 23, 30, 0, 0, time.UTC)
 		bought := &model.Transaction{ID: id.New[id.Transaction](), Purchaser: model.Customer{ID: ann}, Bookings: []model.Booking{

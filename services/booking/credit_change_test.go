@@ -433,13 +433,19 @@ func TestMoveByPassMeetsOtherChanges(t *testing.T) { // invariant 45
 	})
 }
 
+// unfinishedChange stores an unfinished change of the credits of a booking.
+func (w *world) unfinishedChange(company id.Company, state string, due time.Time) {
+	w.t.Helper()
+	w.exec(`insert into credit_changes (company_id, booking_id, id, state, target, credits, transaction_id, event_type, day, credits_before, due_at)
+		values ($1, gen_random_uuid(), gen_random_uuid(), $2, '', 1, gen_random_uuid(), 'class', '2026-01-01', 0, $3)`, company, state, due)
+}
+
 func TestCreditChangesOfManyCompaniesTakeTurns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	busy, quiet := id.New[id.Company](), id.New[id.Company]()
 	insert := func(company id.Company, ago time.Duration) {
-		w.exec(`insert into credit_changes (company_id, booking_id, id, state, target, credits, transaction_id, event_type, day, credits_before, due_at)
-			values ($1, gen_random_uuid(), gen_random_uuid(), 'taking', '', 1, gen_random_uuid(), 'class', '2026-01-01', 0, $2)`, company, time.Now().Add(-ago))
+		w.unfinishedChange(company, "taking", time.Now().Add(-ago))
 	}
 	for range 5 {
 		insert(busy, time.Hour)

@@ -34,7 +34,7 @@ func newMetrics() *metrics {
 // readUnfinished returns the values of the gauges that Collect registers, in the same order.
 func (s *Server) readUnfinished(ctx context.Context) ([]float64, error) {
 	u, err := s.store.Unfinished(ctx, s.now())
-	return []float64{float64(u.Holds), max(u.Overdue, 0), float64(u.Pending), max(u.Age, 0), float64(u.Owed)}, err
+	return []float64{float64(u.Holds), max(u.Overdue, 0), float64(u.Pending), max(u.Age, 0), float64(u.Owed), float64(u.Changes)}, err
 }
 
 // Collect registers the service's metrics. It can be called once for each registry.
@@ -46,6 +46,7 @@ func (s *Server) Collect(r prometheus.Registerer) error {
 		telemetry.Gauge{Name: "booking_pending_purchases", Help: "Purchases by pass that have their spaces and are neither confirmed nor undone, counted up to 20000."},
 		telemetry.Gauge{Name: "booking_pending_oldest_age_seconds", Help: "Age of the oldest purchase by pass that is neither confirmed nor undone."},
 		telemetry.Gauge{Name: "booking_credit_returns_owed", Help: "Bookings whose credits must still be returned to the pass, counted up to 20000."},
+		telemetry.Gauge{Name: "booking_credit_changes_unfinished", Help: "Moves of bookings that must still return credits to the pass, counted up to 20000."},
 	)
 	if err := errors.Join(r.Register(m.undone), r.Register(m.expired), r.Register(m.shared), r.Register(unfinished)); err != nil {
 		return fmt.Errorf("metrics of booking: %w", err)

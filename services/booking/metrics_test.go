@@ -22,7 +22,7 @@ func TestMetrics(t *testing.T) {
 	read := func() []float64 {
 		t.Helper()
 		values, err := w.server.readUnfinished(t.Context())
-		if err != nil || len(values) != 5 {
+		if err != nil || len(values) != 6 {
 			t.Fatalf("%v, %v", values, err)
 		}
 		return values
@@ -44,7 +44,7 @@ func TestMetrics(t *testing.T) {
 
 	w.mustBook(w.ctx, mia, e, 1)
 	t.Run("confirmed purchases are not counted as unfinished", func(t *testing.T) {
-		if got := read(); got[0] != 0 || got[2] != 0 || got[4] != 0 {
+		if got := read(); got[0] != 0 || got[2] != 0 || got[4] != 0 || got[5] != 0 {
 			t.Errorf("got %v", got)
 		}
 	})
@@ -79,6 +79,15 @@ func TestMetrics(t *testing.T) {
 		}
 		if counter("booking_purchases_per_commit") == 0 {
 			t.Error("no commit was counted")
+		}
+	})
+	t.Run("counts moves that must return credits, and none that a request is taking", func(t *testing.T) {
+		for state, late := range map[string]time.Duration{"settling": -time.Second, "undoing": -time.Second, "taking": time.Second} {
+			w.unfinishedChange(w.company, state, w.server.now().Add(-late))
+		}
+		w.unfinishedChange(w.company, "taking", w.server.now().Add(takeTime))
+		if got := read(); got[5] != 3 {
+			t.Errorf("got %v", got)
 		}
 	})
 }

@@ -79,6 +79,8 @@ func TestSlowAppointmentPlans(t *testing.T) {
 		{"a day of a calendar", "assignments_by_resource", pg.Statement{SQL: store.TakenTimesSQL, Args: []any{w.company, first, first.Add(24 * time.Hour), int32(10_001)}}},
 		{"a day of a staff member", "assignments_by_resource", pg.Statement{SQL: store.TakenTimesOfSQL,
 			Args: []any{w.company, first, first.Add(24 * time.Hour), int32(10_001), []id.UUID{s.lea.UUID()}}}},
+		{"the dates of the event, which are not read", "", pg.Statement{SQL: store.DatesSQL, Args: []any{w.company, []id.Event{id.Event(massage)}}}},
+		{"the dates of the event, which are not locked", "", pg.Statement{SQL: store.LockEventDatesSQL, Args: []any{w.company, []id.Event{id.Event(massage)}}}},
 		{"appointments on dates", "bookings_by_date", pg.Statement{SQL: store.AppointmentsOnDatesSQL, Args: []any{w.company, dates}}},
 	}
 	small := map[string]bool{"staff": true, "rooms": true, "events": true, "customers": true}

@@ -75,6 +75,7 @@ func (r route) String() string {
 var (
 	placeholder = regexp.MustCompile(`\{(\w+)(!?)\}`)
 	responseID  = regexp.MustCompile(`"(?:id|deliveryId)":"([^"]+)"`)
+	list        = regexp.MustCompile(`(?:s|ledger|media|history)$`)
 )
 
 // template returns the path without its query, with {} for each identifier.
@@ -88,7 +89,7 @@ func (r route) reference() string {
 	switch {
 	case r.method != http.MethodGet:
 		return "B PATCH /customers/{}"
-	case strings.HasSuffix(r.template(), "s") || strings.HasSuffix(r.template(), "ledger") || strings.HasSuffix(r.template(), "entries") || strings.HasSuffix(r.template(), "media"):
+	case list.MatchString(r.template()):
 		return "B GET /events"
 	}
 	return "B GET /customers/{}"

@@ -11304,8 +11304,9 @@ type ClientInterface interface {
 	//
 	// Requires the permission `registrations:read`.
 	//
-	// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
-	// before this operation made are not in it.
+	// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. The list has no `sort`
+	// and no `updatedSince`, because entries are only added at the end. Changes that were made before the platform recorded
+	// the history are not in it.
 	//
 	// Corresponds with GET /registrations/{id}/history (the `ListRegistrationHistory` operationId).
 	ListRegistrationHistory(ctx context.Context, id RegistrationIDOnly, params *ListRegistrationHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -11323,9 +11324,11 @@ type ClientInterface interface {
 	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
 	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
-	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
+	// `details.amountDue` has that amount as a string, for example `"5.5"`.
 	//
-	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
+	// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 	//
 	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 	// credits fall, unless `waivePolicy` is true.
@@ -11351,9 +11354,11 @@ type ClientInterface interface {
 	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
 	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
-	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
+	// `details.amountDue` has that amount as a string, for example `"5.5"`.
 	//
-	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
+	// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 	//
 	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 	// credits fall, unless `waivePolicy` is true.
@@ -11370,9 +11375,12 @@ type ClientInterface interface {
 	//
 	// Requires the permission `registrations:read`.
 	//
-	// Returns what a move would cost now, without changing anything. The request fails as the move would, except with
-	// `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
-	// enough credits.
+	// Returns what a move would cost now, without changing anything. The request fails as the move would, with these
+	// exceptions:
+	//
+	// - `late` is true instead of the error `LATE_CHANGE`, and `unchanged` instead of `ALREADY_MOVED`.
+	// - It does not fail with `CHANGE_IN_PROGRESS`.
+	// - It does not check whether the pass is valid and has enough credits.
 	//
 	// Corresponds with GET /registrations/{id}/move-preview (the `PreviewMove` operationId).
 	PreviewMove(ctx context.Context, id RegistrationIDOnly, params *PreviewMoveParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -11421,7 +11429,8 @@ type ClientInterface interface {
 	//
 	// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
 	// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
-	// `Idempotency-Key` of the first request: a second swap undoes the first.
+	// `Idempotency-Key` of the first request: a second swap undoes the first. If a move of either is not finished, the
+	// request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -11438,7 +11447,8 @@ type ClientInterface interface {
 	//
 	// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
 	// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
-	// `Idempotency-Key` of the first request: a second swap undoes the first.
+	// `Idempotency-Key` of the first request: a second swap undoes the first. If a move of either is not finished, the
+	// request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -15800,8 +15810,9 @@ func (c *Client) PreviewCancellation(ctx context.Context, id RegistrationIDOnly,
 //
 // Requires the permission `registrations:read`.
 //
-// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
-// before this operation made are not in it.
+// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. The list has no `sort`
+// and no `updatedSince`, because entries are only added at the end. Changes that were made before the platform recorded
+// the history are not in it.
 //
 // Corresponds with GET /registrations/{id}/history (the `ListRegistrationHistory` operationId).
 func (c *Client) ListRegistrationHistory(ctx context.Context, id RegistrationIDOnly, params *ListRegistrationHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15829,9 +15840,11 @@ func (c *Client) ListRegistrationHistory(ctx context.Context, id RegistrationIDO
 // current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
 // customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
-// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
+// `details.amountDue` has that amount as a string, for example `"5.5"`.
 //
-// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
+// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 //
 // **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 // credits fall, unless `waivePolicy` is true.
@@ -15867,9 +15880,11 @@ func (c *Client) MoveRegistrationWithBody(ctx context.Context, id RegistrationID
 // current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
 // customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
-// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
+// `details.amountDue` has that amount as a string, for example `"5.5"`.
 //
-// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
+// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 //
 // **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 // credits fall, unless `waivePolicy` is true.
@@ -15896,9 +15911,12 @@ func (c *Client) MoveRegistration(ctx context.Context, id RegistrationIDOnly, pa
 //
 // Requires the permission `registrations:read`.
 //
-// Returns what a move would cost now, without changing anything. The request fails as the move would, except with
-// `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
-// enough credits.
+// Returns what a move would cost now, without changing anything. The request fails as the move would, with these
+// exceptions:
+//
+// - `late` is true instead of the error `LATE_CHANGE`, and `unchanged` instead of `ALREADY_MOVED`.
+// - It does not fail with `CHANGE_IN_PROGRESS`.
+// - It does not check whether the pass is valid and has enough credits.
 //
 // Corresponds with GET /registrations/{id}/move-preview (the `PreviewMove` operationId).
 func (c *Client) PreviewMove(ctx context.Context, id RegistrationIDOnly, params *PreviewMoveParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15977,7 +15995,8 @@ func (c *Client) RefundRegistration(ctx context.Context, id RegistrationIDOnly, 
 //
 // After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
 // If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
-// `Idempotency-Key` of the first request: a second swap undoes the first.
+// `Idempotency-Key` of the first request: a second swap undoes the first. If a move of either is not finished, the
+// request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -16004,7 +16023,8 @@ func (c *Client) SwapRegistrationsWithBody(ctx context.Context, id RegistrationI
 //
 // After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
 // If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
-// `Idempotency-Key` of the first request: a second swap undoes the first.
+// `Idempotency-Key` of the first request: a second swap undoes the first. If a move of either is not finished, the
+// request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -32692,8 +32712,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Requires the permission `registrations:read`.
 	//
-	// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
-	// before this operation made are not in it.
+	// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. The list has no `sort`
+	// and no `updatedSince`, because entries are only added at the end. Changes that were made before the platform recorded
+	// the history are not in it.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -32713,9 +32734,11 @@ type ClientWithResponsesInterface interface {
 	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
 	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
-	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
+	// `details.amountDue` has that amount as a string, for example `"5.5"`.
 	//
-	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
+	// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 	//
 	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 	// credits fall, unless `waivePolicy` is true.
@@ -32741,9 +32764,11 @@ type ClientWithResponsesInterface interface {
 	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
 	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
-	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
+	// `details.amountDue` has that amount as a string, for example `"5.5"`.
 	//
-	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
+	// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 	//
 	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 	// credits fall, unless `waivePolicy` is true.
@@ -32760,9 +32785,12 @@ type ClientWithResponsesInterface interface {
 	//
 	// Requires the permission `registrations:read`.
 	//
-	// Returns what a move would cost now, without changing anything. The request fails as the move would, except with
-	// `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
-	// enough credits.
+	// Returns what a move would cost now, without changing anything. The request fails as the move would, with these
+	// exceptions:
+	//
+	// - `late` is true instead of the error `LATE_CHANGE`, and `unchanged` instead of `ALREADY_MOVED`.
+	// - It does not fail with `CHANGE_IN_PROGRESS`.
+	// - It does not check whether the pass is valid and has enough credits.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -32813,7 +32841,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
 	// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
-	// `Idempotency-Key` of the first request: a second swap undoes the first.
+	// `Idempotency-Key` of the first request: a second swap undoes the first. If a move of either is not finished, the
+	// request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -32830,7 +32859,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
 	// If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
-	// `Idempotency-Key` of the first request: a second swap undoes the first.
+	// `Idempotency-Key` of the first request: a second swap undoes the first. If a move of either is not finished, the
+	// request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -43584,8 +43614,9 @@ func (c *ClientWithResponses) PreviewCancellationWithResponse(ctx context.Contex
 //
 // Requires the permission `registrations:read`.
 //
-// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
-// before this operation made are not in it.
+// Returns a page of the changes of a registration, oldest first. The first entry is the purchase. The list has no `sort`
+// and no `updatedSince`, because entries are only added at the end. Changes that were made before the platform recorded
+// the history are not in it.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43611,9 +43642,11 @@ func (c *ClientWithResponses) ListRegistrationHistoryWithResponse(ctx context.Co
 // current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
 // customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
-// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
+// `details.amountDue` has that amount as a string, for example `"5.5"`.
 //
-// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
+// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 //
 // **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 // credits fall, unless `waivePolicy` is true.
@@ -43645,9 +43678,11 @@ func (c *ClientWithResponses) MoveRegistrationWithBodyWithResponse(ctx context.C
 // current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
 // customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
-// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
+// `details.amountDue` has that amount as a string, for example `"5.5"`.
 //
-// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
+// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 //
 // **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 // credits fall, unless `waivePolicy` is true.
@@ -43670,9 +43705,12 @@ func (c *ClientWithResponses) MoveRegistrationWithResponse(ctx context.Context, 
 //
 // Requires the permission `registrations:read`.
 //
-// Returns what a move would cost now, without changing anything. The request fails as the move would, except with
-// `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
-// enough credits.
+// Returns what a move would cost now, without changing anything. The request fails as the move would, with these
+// exceptions:
+//
+// - `late` is true instead of the error `LATE_CHANGE`, and `unchanged` instead of `ALREADY_MOVED`.
+// - It does not fail with `CHANGE_IN_PROGRESS`.
+// - It does not check whether the pass is valid and has enough credits.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43741,7 +43779,8 @@ func (c *ClientWithResponses) RefundRegistrationWithResponse(ctx context.Context
 //
 // After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
 // If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
-// `Idempotency-Key` of the first request: a second swap undoes the first.
+// `Idempotency-Key` of the first request: a second swap undoes the first. If a move of either is not finished, the
+// request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43764,7 +43803,8 @@ func (c *ClientWithResponses) SwapRegistrationsWithBodyWithResponse(ctx context.
 //
 // After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
 // If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
-// `Idempotency-Key` of the first request: a second swap undoes the first.
+// `Idempotency-Key` of the first request: a second swap undoes the first. If a move of either is not finished, the
+// request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -17,8 +17,16 @@ func (e *Event) Editable() error {
 		With("appointment_type_id", id.AppointmentType(e.ID).String())
 }
 
+// namesDatesOf refuses a change of single dates if they are those of appointments, which are not read.
+func (c *EventChange) namesDatesOf(e *Event) error {
+	if len(c.Dates) == 0 {
+		return nil
+	}
+	return e.Editable()
+}
+
 // bookAppointment refuses a line that names only the event of an appointment type.
 func bookAppointment(event id.Event) error {
-	return fault.Refuse(ReasonAppointmentEvent, "the event belongs to an appointment type: book it with BookAppointment").
+	return fault.Refuse(ReasonAppointmentEvent, "the event belongs to an appointment type: book an appointment of this type instead").
 		With("appointment_type_id", id.AppointmentType(event).String())
 }

@@ -159,6 +159,9 @@ func (c *EventChange) Apply(e *Event, currency string, now time.Time) (*EventPla
 	if c.Version != nil && *c.Version != e.Version {
 		return nil, fault.Stale("event", e.Version)
 	}
+	if err := c.namesDatesOf(e); err != nil {
+		return nil, err
+	}
 	p := &EventPlan{Event: e}
 	cancelled := e.Status == Cancelled
 	var faults fields

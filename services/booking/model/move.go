@@ -229,7 +229,7 @@ func (d *OfferedDate) refusesMove(how Move, now time.Time) *fault.Error {
 func (d *OfferedDate) refusesChange(how Move, now time.Time) *fault.Error {
 	switch {
 	case d.OfAppointment:
-		return fault.Refuse(ReasonAppointmentEvent, "the date is of an appointment: move it with MoveAppointment")
+		return fault.Refuse(ReasonAppointmentEvent, "the date is that of an appointment: move the appointment instead")
 	case d.EventStatus == Cancelled || d.Status == DateCancelled:
 		return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
 	case d.StartsAt.Before(now) && (!how.AfterStart || !StartedLately(d.StartsAt, now)):

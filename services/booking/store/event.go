@@ -177,12 +177,14 @@ const (
 
 	dateColumns = `d.event_id, d.id, d.starts_at, d.duration_minutes, d.timezone, d.capacity, d.booked, d.status`
 
-	// Events of appointments have any number of dates, so nothing reads them all.
-	datesSQL = `select ` + dateColumns + ` from event_dates d
-		where d.company_id = $1 and d.event_id` + pg.AmongIDs + ` and d.appointment_id is null order by d.event_id, d.starts_at, d.id`
+	// Events of appointments have any number of dates, so nothing reads them all. The last condition does not
+	// depend on the date, so PostgreSQL checks it once, before it reads any.
+	ofOneEvent = ` from event_dates d where d.company_id = $1 and d.event_id` + pg.AmongIDs + ` and d.appointment_id is null
+		and not exists (select from events e where e.company_id = $1 and e.id` + pg.AmongIDs + ` and e.of_appointments)`
 
-	lockEventDatesSQL = `select ` + dateColumns + ` from event_dates d
-		where d.company_id = $1 and d.event_id` + pg.AmongIDs + ` and d.appointment_id is null order by d.id for no key update`
+	DatesSQL = `select ` + dateColumns + ofOneEvent + ` order by d.event_id, d.starts_at, d.id`
+
+	LockEventDatesSQL = `select ` + dateColumns + ofOneEvent + ` order by d.id for no key update`
 
 	lockEventDateSQL = `select ` + dateColumns + ` from event_dates d
 		where d.company_id = $1 and d.id = $2 for no key update`
@@ -202,7 +204,7 @@ type EventView struct {
 
 // Event reads one event with its dates, their summary, and its options in one round trip.
 func (s *Store) Event(ctx context.Context, company id.Company, e id.Event, v EventView) (*model.Event, error) {
-	event, dates := listedEventSQL, datesSQL
+	event, dates := listedEventSQL, DatesSQL
 	if v.Published {
 		event = publishedEventSQL
 	}
@@ -236,13 +238,13 @@ func (s *Store) EventInTx(ctx context.Context, tx *pg.Tx, company id.Company, e 
 // LockEvent reads an event with its dates and options, and locks it until the end of tx. An event of
 // appointments is returned without dates.
 func (s *Store) LockEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event) (*model.Event, error) {
-	return s.lockedEvent(ctx, tx, company, e, datesSQL)
+	return s.lockedEvent(ctx, tx, company, e, DatesSQL)
 }
 
-// LockEventAndDates does what LockEvent does and also locks the dates, so that their booked spaces
-// do not change.
+// LockEventAndDates does what LockEvent does and also locks the dates, so that their booked spaces do not
+// change. It neither reads nor locks the dates of an event of appointments.
 func (s *Store) LockEventAndDates(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event) (*model.Event, error) {
-	return s.lockedEvent(ctx, tx, company, e, lockEventDatesSQL)
+	return s.lockedEvent(ctx, tx, company, e, LockEventDatesSQL)
 }
 
 func (s *Store) lockedEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event, dates string) (*model.Event, error) {

@@ -17,17 +17,20 @@ const unfinishedSQL = `select count(*) filter (where status = 'held') as holds,
 		coalesce(extract(epoch from $1 - min(expires_at) filter (where status = 'held')), 0)::float8 as overdue,
 		count(*) filter (where status <> 'held') as pending,
 		coalesce(extract(epoch from $1 - min(purchased_at) filter (where status <> 'held')), 0)::float8 as age,
-		(select count(*) from (select from credit_returns order by due_at limit $2) r) as owed
+		(select count(*) from (select from credit_returns order by due_at limit $2) r) as owed,
+		(select count(*) from (select state, due_at from credit_changes order by due_at limit $2) c
+			where state <> 'taking' or due_at <= $1) as changes
 	from (select status, expires_at, purchased_at from transactions
 		where status in ('held', 'pending', 'undoing') order by expires_at limit $2) t`
 
-// UnfinishedWork is the number and age of unconfirmed transactions and owed credits.
+// UnfinishedWork is the number and age of unconfirmed transactions, and the number of returns of credits that are owed.
 type UnfinishedWork struct {
 	Holds   int64
 	Overdue float64 // seconds since the earliest expiry of a hold that is not released
 	Pending int64   // purchases by pass
 	Age     float64 // of the oldest pending purchase, in seconds
 	Owed    int64   // bookings whose credits must be returned to a pass
+	Changes int64   // moves that must return credits to a pass
 }
 
 // Unfinished counts unfinished work at now, up to a limit for each number.

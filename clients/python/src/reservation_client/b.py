@@ -2830,9 +2830,12 @@ class Operations(Client):
 
         Requires the permission `registrations:read`.
 
-        Returns what a move would cost now, without changing anything. The request fails as the move would, except with
-        `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
-        enough credits.
+        Returns what a move would cost now, without changing anything. The request fails as the move would, with these
+        exceptions:
+
+        - `late` is true instead of the error `LATE_CHANGE`, and `unchanged` instead of `ALREADY_MOVED`.
+        - It does not fail with `CHANGE_IN_PROGRESS`.
+        - It does not check whether the pass is valid and has enough credits.
         """
         return self._call("GET", "/registrations/{}/move-preview", (registration_id,), MovePreview, query={"eventDateId": eventDateId, "pricingOptionId": pricingOptionId, "spots": spots, "keepPrice": keepPrice, "waivePolicy": waivePolicy, "afterStart": afterStart})
 
@@ -2858,9 +2861,11 @@ class Operations(Client):
         current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
         customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
         `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
-        send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+        send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
+        `details.amountDue` has that amount as a string, for example `"5.5"`.
 
-        **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+        **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
+        registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
 
         **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
         credits fall, unless `waivePolicy` is true.
@@ -2911,7 +2916,8 @@ class Operations(Client):
 
         After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
         If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
-        `Idempotency-Key` of the first request: a second swap undoes the first.
+        `Idempotency-Key` of the first request: a second swap undoes the first. If a move of either is not finished, the
+        request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
         """
         return self._call("POST", "/registrations/{}/swap", (registration_id,), Registration, if_match=if_match, idempotency_key=idempotency_key, body=body)
 
@@ -2928,8 +2934,9 @@ class Operations(Client):
 
         Requires the permission `registrations:read`.
 
-        Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
-        before this operation made are not in it.
+        Returns a page of the changes of a registration, oldest first. The first entry is the purchase. The list has no `sort`
+        and no `updatedSince`, because entries are only added at the end. Changes that were made before the platform recorded
+        the history are not in it.
         """
         return self._call("GET", "/registrations/{}/history", (registration_id,), HistoryPage, query={"page": page, "perPage": perPage, "cursor": cursor})
 

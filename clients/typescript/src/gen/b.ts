@@ -662,9 +662,12 @@ export interface paths {
          * Preview a move
          * @description Requires the permission `registrations:read`.
          *
-         *     Returns what a move would cost now, without changing anything. The request fails as the move would, except with
-         *     `LATE_CHANGE`: `late` says that the policy does not allow the move. It does not ask whether the pass is valid and has
-         *     enough credits.
+         *     Returns what a move would cost now, without changing anything. The request fails as the move would, with these
+         *     exceptions:
+         *
+         *     - `late` is true instead of the error `LATE_CHANGE`, and `unchanged` instead of `ALREADY_MOVED`.
+         *     - It does not fail with `CHANGE_IN_PROGRESS`.
+         *     - It does not check whether the pass is valid and has enough credits.
          */
         get: operations["previewMove"];
         put?: never;
@@ -703,9 +706,11 @@ export interface paths {
          *     current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
          *     customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
          *     `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
-         *     send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
+         *     send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
+         *     `details.amountDue` has that amount as a string, for example `"5.5"`.
          *
-         *     **Pass.** The pass that paid the registration pays the difference in credits, or gets it back.
+         *     **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
+         *     registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
          *
          *     **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
          *     credits fall, unless `waivePolicy` is true.
@@ -778,7 +783,8 @@ export interface paths {
          *
          *     After the end of free cancellation of either date, the request fails with `LATE_CHANGE`, unless `waivePolicy` is true.
          *     If both have the same date and pricing option, it fails with `ALREADY_MOVED`. Repeat a swap only with the
-         *     `Idempotency-Key` of the first request: a second swap undoes the first.
+         *     `Idempotency-Key` of the first request: a second swap undoes the first. If a move of either is not finished, the
+         *     request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
          */
         post: operations["swapRegistrations"];
         delete?: never;
@@ -804,8 +810,9 @@ export interface paths {
          * List the history of a registration
          * @description Requires the permission `registrations:read`.
          *
-         *     Returns a page of the changes of a registration, oldest first. The first entry is the purchase. Changes that a release
-         *     before this operation made are not in it.
+         *     Returns a page of the changes of a registration, oldest first. The first entry is the purchase. The list has no `sort`
+         *     and no `updatedSince`, because entries are only added at the end. Changes that were made before the platform recorded
+         *     the history are not in it.
          */
         get: operations["listRegistrationHistory"];
         put?: never;
@@ -8157,6 +8164,19 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /**
+         * @description The Idempotency-Key was used for a different request, or the first request with it is still in progress. With the code
+         *     `CHANGE_IN_PROGRESS`, another move is not finished: retry after the time in `Retry-After`.
+         */
+        ChangeConflict: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The resource has changed since you read it. */
         VersionMismatch: {
             headers: {
@@ -11058,7 +11078,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["IdempotencyConflict"];
+            409: components["responses"]["ChangeConflict"];
             412: components["responses"]["VersionMismatch"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -11259,7 +11279,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["IdempotencyConflict"];
+            409: components["responses"]["ChangeConflict"];
             412: components["responses"]["VersionMismatch"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
