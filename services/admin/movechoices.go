@@ -28,7 +28,7 @@ var moveChoices = []string{"event", "date", "option", "spaces", "keep", "waive"}
 // moveAddress are the parameters of the page's address. from is the day with which the list of dates starts.
 var moveAddress = append(slices.Clone(moveChoices), "from", "method")
 
-// address returns the address of the page for the choices that get returns, with other parameters: name, value, …
+// moveAddressOf returns the address of the page for the choices that get returns, with other parameters: name, value, …
 func moveAddressOf(path string, get func(name string) string, pairs ...string) string {
 	query := url.Values{}
 	for _, name := range moveAddress {

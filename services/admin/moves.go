@@ -134,7 +134,11 @@ var moveBookingNames = map[string]string{
 // moveBooking moves the booking if the form has the choices whose effect was shown. Otherwise it shows the effect of
 // the choices, and the person confirms it.
 func (r *request) moveBooking() error {
-	if r.value("do") != "move" {
+	switch r.value("do") {
+	case "move":
+	case "show":
+		return r.to(moveAddressOf(r.http.URL.Path, r.value) + "#effect")
+	default: // a choice has changed
 		return r.to(moveAddressOf(r.http.URL.Path, r.value))
 	}
 	page, err := r.bookingMove(r.value)
