@@ -1,11 +1,15 @@
 // Package eventdates summarizes the dates of an event. The booking service returns the summary with
-// an event, and compares it with the values that an update contains.
+// an event, and compares it with the values that an update contains. The package also says for how long
+// after its start a date can be booked.
 package eventdates
 
 import (
 	"slices"
 	"time"
 )
+
+// MaxAfterStart is how long after its start a date can be booked, or a booking of it changed, with a reason.
+const MaxAfterStart = 31 * 24 * time.Hour
 
 // Summary summarizes the dates of an event.
 type Summary struct {

@@ -51,6 +51,14 @@ func (r *request) detail(field, before, after string) {
 	r.change.details = append(r.change.details, &authv1.AuditDetail{Field: field, Before: clip(before), After: clip(after)})
 }
 
+// yes is the value of a detail that is recorded only if it is so.
+func yes(so bool) string {
+	if so {
+		return "true"
+	}
+	return ""
+}
+
 // clip cuts a detail to the 1,000 characters that the log accepts.
 func clip(text string) string {
 	if r := []rune(text); len(r) > 1000 {

@@ -229,7 +229,7 @@ func (l auditLine) value(field, value string) *message {
 		return bare(strings.ReplaceAll(value, "_", " "))
 	case "currency":
 		return linked(currencyName(value), "")
-	case "unique_customer_emails", "enabled", "active":
+	case "unique_customer_emails", "enabled", "active", "policy_waived", "price_kept", "buyer_keeps_control":
 		return flag(value)
 	case "role", "kind":
 		return bare(upperFirst(value))
@@ -257,7 +257,9 @@ func (l auditLine) value(field, value string) *message {
 		if field != "reason" || l.GetAction() == "session.refuse" {
 			return msg("audit.value." + field + "_" + strings.ReplaceAll(value, " ", "_")).or(value)
 		}
-	case "customer", "made_by", "first", "plan", "who":
+	case "method":
+		return l.value("paid", value)
+	case "customer", "earlier_customer", "made_by", "first", "plan", "who":
 		return l.thing(value, "")
 	case "filter":
 		return filterWords(filterValues(value), func(id string) *message { return l.thing(id, "") })

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -40,79 +39,17 @@ func after() *bookingv1.Registration {
 	}}
 }
 
-func TestMoveBooking(t *testing.T) {
-	t.Parallel()
-	chosen := []string{"event", "evt_1", "date", "date_2", "option", "po-1", "spaces", "1", "due", "250", "version", "1", "method", "cash"}
-	t.Run("previews the first later date, and other choices", func(t *testing.T) {
-		t.Parallel()
-		w, _ := withChanges(t)
-		w.get("/bookings/booking_1").must(t, "/bookings/booking_1/move", "/bookings/booking_1/transfer", "/bookings/booking_1/swap", "/bookings/booking_1/history")
-		w.get("/bookings/booking_1/move").must(t, `value="date_2" selected`, "£12.50 before, £15.00 afterwards", "The customer pays £2.50 now.", `name="due" value="250"`)
-		w.get("/bookings/booking_1/move?date=date_1&spaces=2&keep=on&waive=on")
-		calls := w.backend.called("PreviewMove")
-		got := calls[len(calls)-1].req.(*bookingv1.PreviewMoveRequest)
-		if got.GetEventDateId() != "date_1" || got.GetSpaces() != 2 || !got.GetKeepPrice() || !got.GetWaivePolicy() || got.GetAfterStart() {
-			t.Errorf("%v", got)
-		}
-	})
-	t.Run("explains why a move is refused, and offers no button", func(t *testing.T) {
-		t.Parallel()
-		w, _ := withChanges(t)
-		on(w.backend, "PreviewMove", func(*bookingv1.PreviewMoveRequest) (*bookingv1.PreviewMoveResponse, error) {
-			return nil, fault.Refuse("ALREADY_ATTENDED", "attended")
-		})
-		a := w.get("/bookings/booking_1/move")
-		a.must(t, "The customer has checked in. Undo the check-in first.")
-		if strings.Contains(a.body, "Move the booking</button>") {
-			t.Error("the booking can be moved")
-		}
-	})
-	t.Run("moves with the amount that was shown, and records it", func(t *testing.T) {
-		t.Parallel()
-		w, outcome := withChanges(t)
-		on(w.backend, "MoveBooking", func(*bookingv1.MoveBookingRequest) (*bookingv1.MoveBookingResponse, error) {
-			return &bookingv1.MoveBookingResponse{Registration: after(), Changed: true, Outcome: outcome}, nil
-		})
-		a := w.post("/bookings/booking_1/move", chosen...)
-		if a.to() != "/bookings/booking_1" {
-			t.Fatal(describe(a))
-		}
-		w.get(a.to()).must(t, "The booking was moved to Yoga", "Paid: £2.50.")
-		got := w.backend.called("MoveBooking")[0].req.(*bookingv1.MoveBookingRequest)
-		if got.GetExpectedAmountDue() != 250 || got.GetExpectedVersion() != 1 || got.GetPaymentMethod() != bookingv1.PaymentMethod_PAYMENT_METHOD_CASH || got.GetEventDateId() != "date_2" {
-			t.Errorf("%v", got)
-		}
-		if got := strings.Join(w.entries(), ", "); got != "booking.move booking_1" {
-			t.Error(got)
-		}
-	})
-	t.Run("shows the new effect after a refusal", func(t *testing.T) {
-		t.Parallel()
-		w, outcome := withChanges(t)
-		outcome.AmountDue = 500
-		on(w.backend, "MoveBooking", func(*bookingv1.MoveBookingRequest) (*bookingv1.MoveBookingResponse, error) {
-			return nil, fault.Refuse("PRICE_CHANGED", "another amount")
-		})
-		a := w.post("/bookings/booking_1/move", chosen...)
-		if a.StatusCode != http.StatusUnprocessableEntity {
-			t.Error(describe(a))
-		}
-		a.must(t, "The amount that is due has changed.", `name="due" value="500"`)
-	})
-	t.Run("requires a reason if a date has started", func(t *testing.T) {
-		t.Parallel()
-		w, _ := withChanges(t)
-		event, _ := withEvent(w, "Yoga", "Ann")
-		event.GetDates()[0].StartsAt = timestamppb.New(time.Now().Add(-time.Hour))
-		on(w.backend, "ListEventDates", func(*bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) {
-			return &bookingv1.ListEventDatesResponse{Dates: []*bookingv1.ScheduledDate{{Date: event.GetDates()[0], EventId: "evt_1"}}}, nil
-		})
-		w.get("/bookings/booking_1/move?date=date_1").must(t, `id="reason"`)
-		a := w.post("/bookings/booking_1/move", "event", "evt_1", "date", "date_1", "option", "po-1", "spaces", "1", "due", "0")
-		if a.must(t, "Enter a reason."); len(w.backend.called("MoveBooking")) != 0 {
-			t.Error("it was moved")
-		}
-	})
+// lastDetails returns the details of the last audit entry.
+func (w *world) lastDetails() map[string]string {
+	w.t.Helper()
+	calls, details := w.backend.called("RecordAuditEntry"), map[string]string{}
+	if len(calls) == 0 {
+		w.t.Fatal("nothing was recorded")
+	}
+	for _, d := range calls[len(calls)-1].req.(*authv1.RecordAuditEntryRequest).GetDetails() {
+		details[d.GetField()] = d.GetAfter()
+	}
+	return details
 }
 
 func TestTransferBooking(t *testing.T) {
@@ -129,6 +66,9 @@ func TestTransferBooking(t *testing.T) {
 	w.get(a.to()).must(t, "Ann Smith already has this booking.")
 	if got := strings.Join(w.entries(), ", "); got != "booking.transfer booking_1" {
 		t.Error(got)
+	}
+	if got := w.lastDetails(); got["earlier_customer"] != "cust_1" || got["buyer_keeps_control"] != "true" {
+		t.Errorf("%v", got)
 	}
 }
 
@@ -157,7 +97,7 @@ func TestSwapBookings(t *testing.T) {
 	w.get("/bookings/booking_1/swap").must(t, "/bookings/booking_1/swap?customer=cust_1")
 	w.get("/bookings/booking_1/swap?customer=cust_1").must(t, "/bookings/booking_1/swap?other=booking_2")
 	w.get("/bookings/booking_1/swap?other=booking_2").must(t, `name="other-version" value="2"`, "Ann Smith gets")
-	a := w.post("/bookings/booking_1/swap", "other", "booking_2", "version", "0", "other-version", "2")
+	a := w.post("/bookings/booking_1/swap", "other", "booking_2", "version", "0", "other-version", "2", "waive", "on")
 	w.get(a.to()).must(t, "The booking was swapped with that of Ann Smith: Yoga")
 	got := w.backend.called("SwapBookings")[0].req.(*bookingv1.SwapBookingsRequest)
 	if got.GetOtherBookingId() != "booking_2" || got.GetOtherExpectedVersion() != 2 || got.ExpectedVersion == nil {
@@ -165,6 +105,57 @@ func TestSwapBookings(t *testing.T) {
 	}
 	if got := strings.Join(w.entries(), ", "); got != "booking.swap booking_1" {
 		t.Error(got)
+	}
+	if got := w.lastDetails(); got["policy_waived"] != "true" || got["swapped_with"] != "booking_2" {
+		t.Errorf("%v", got)
+	}
+	t.Run("takes over another version only after a change of a booking", func(t *testing.T) {
+		sent := []string{"other", "booking_2", "version", "0", "other-version", "1"}
+		refusal := fault.Refuse("LATE_CHANGE", "late")
+		on(w.backend, "SwapBookings", func(*bookingv1.SwapBookingsRequest) (*bookingv1.SwapBookingsResponse, error) { return nil, refusal })
+		w.post("/bookings/booking_1/swap", sent...).must(t, `name="other-version" value="1"`)
+		refusal = fault.Stale("booking", 2)
+		w.post("/bookings/booking_1/swap", sent...).must(t, `name="other-version" value="2"`)
+	})
+}
+
+func TestSwapPages(t *testing.T) {
+	t.Parallel()
+	w, _ := withChanges(t)
+	on(w.backend, "ListRegistrations", func(req *bookingv1.ListRegistrationsRequest) (*bookingv1.ListRegistrationsResponse, error) {
+		if req.GetOrder() != bookingv1.RegistrationOrder_REGISTRATION_ORDER_CREATED_DESC {
+			t.Errorf("the order is %s", req.GetOrder())
+		}
+		other := after()
+		if other.Booking.Id = "booking_3"; req.GetPageToken() == "older" {
+			return &bookingv1.ListRegistrationsResponse{Registrations: []*bookingv1.Registration{other}}, nil
+		}
+		return &bookingv1.ListRegistrationsResponse{NextPageToken: "older"}, nil
+	})
+	w.get("/bookings/booking_1/swap?customer=cust_1").must(t, "None of the bookings on this page can be swapped.", "page=older", "The next page has older ones.")
+	w.get("/bookings/booking_1/swap?customer=cust_1&page=older").must(t, "/bookings/booking_1/swap?other=booking_3")
+}
+
+func TestChangeableBookings(t *testing.T) {
+	t.Parallel()
+	w, _ := withChanges(t)
+	reg := after()
+	reg.Booking.Id = "booking_1"
+	on(w.backend, "GetRegistration", func(*bookingv1.GetRegistrationRequest) (*bookingv1.GetRegistrationResponse, error) {
+		return &bookingv1.GetRegistrationResponse{Registration: reg}, nil
+	})
+	for name, c := range map[string]struct {
+		ago  time.Duration
+		want bool
+	}{
+		"of a date that started 30 days ago": {30 * 24 * time.Hour, true}, "of a date that started 32 days ago": {32 * 24 * time.Hour, false},
+	} {
+		reg.Booking.StartsAt = timestamppb.New(time.Now().Add(-c.ago))
+		a := w.get("/bookings/booking_1")
+		a.must(t, "/bookings/booking_1/history")
+		if got := strings.Contains(a.body, "/bookings/booking_1/move"); got != c.want {
+			t.Errorf("%s: the booking can be moved: %t", name, got)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
+	"reservation.dev/platform/eventdates"
 	"reservation.dev/platform/money"
 )
 
@@ -137,13 +138,13 @@ func (c clock) Hour(t *timestamppb.Timestamp) string {
 // Past reports whether an instant is not in the future.
 func (c clock) Past(t *timestamppb.Timestamp) bool { return t != nil && !t.AsTime().After(c.now) }
 
-// lateDays is for how many days after its start a date can be booked, with a reason.
-const lateDays = 31
-
 // late reports whether a date that starts at an instant has started, and can still be booked with a reason.
 func (c clock) late(start *timestamppb.Timestamp) bool {
-	return c.Past(start) && start.AsTime().After(c.now.AddDate(0, 0, -lateDays))
+	return c.Past(start) && !start.AsTime().Before(c.earliest())
 }
+
+// earliest returns the earliest start of the dates that can still be booked, and whose bookings can be changed.
+func (c clock) earliest() time.Time { return c.now.Add(-eventdates.MaxAfterStart) }
 
 // Ago prints the real time since an instant: "5 minutes ago"; from 14 days on, its date.
 func (c clock) Ago(t *timestamppb.Timestamp) string {

@@ -25,9 +25,11 @@ func (r registrationView) GuestName() string { return fullName(r.Guest()) }
 func (r registrationView) Purchaser() string { return fullName(r.GetPurchaser()) }
 
 // Changeable reports whether the booking can be moved, swapped and given to another customer. An appointment
-// is moved on a page of its own.
-func (r registrationView) Changeable() bool {
-	return !r.GetBooking().GetIsCancelled() && r.GetBooking().GetEventType() != bookingv1.EventType_EVENT_TYPE_APPOINTMENT
+// is moved on a page of its own, and a date that started long ago is not changed.
+func (r registrationView) Changeable(c clock) bool {
+	b := r.GetBooking()
+	return !b.GetIsCancelled() && b.GetEventType() != bookingv1.EventType_EVENT_TYPE_APPOINTMENT &&
+		(!c.Past(b.GetStartsAt()) || c.late(b.GetStartsAt()))
 }
 
 // Paid says what was paid.

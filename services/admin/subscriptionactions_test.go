@@ -81,7 +81,7 @@ func TestSubscriptionActions(t *testing.T) {
 			"The refund is recorded.", "subscription.refund", "NO_REFUND_DUE", "That is more than the refund due."},
 		{"change the plan", base + "/plan", nil, []string{"New plan", "Show what happens"}, []string{"plan", "plan_1", "when", "end"}, "ChangePlan",
 			&subscriptionv1.ChangePlanRequest{Id: "sub_1", PlanId: "plan_1", When: subscriptionv1.ChangeTime_CHANGE_TIME_PERIOD_END, ExpectedVersion: version},
-			"The change of plan is entered.", "subscription.change_plan", "CURRENCY_MISMATCH", "The plan has another currency"},
+			"The change of plan is entered.", "subscription.change_plan", "CURRENCY_MISMATCH", "have different currencies"},
 		{"cancel", base + "/cancel", nil, []string{"The last day is 31 Dec 2026."}, []string{"when", "end", "reason", "moves", "prorate", "on"}, "CancelSubscription",
 			&subscriptionv1.CancelSubscriptionRequest{Id: "sub_1", When: subscriptionv1.ChangeTime_CHANGE_TIME_PERIOD_END, Reason: "moves", ExpectedVersion: version},
 			"The subscription is cancelled.", "subscription.cancel", "SUBSCRIPTION_ENDING", "already cancelled"},

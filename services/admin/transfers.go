@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
@@ -74,7 +75,7 @@ func (r *request) transferBooking() error {
 	f := r.sent(transferFields)
 	page.Form = f
 	if page.Started {
-		f.required("reason", msg("desk.field.reason"))
+		f.required("reason", msg("changes.reason.field"))
 	}
 	res, err := submit(r, f, r.services.changes.TransferBooking, &bookingv1.TransferBookingRequest{
 		BookingId: r.path("id"), CustomerId: page.Customer.GetId(), BuyerKeepsControl: f.text("control") != "",
@@ -88,6 +89,8 @@ func (r *request) transferBooking() error {
 		return r.back(page.Path(), r.text("changes.transfer.unchanged", "name", fullName(page.Customer)))
 	}
 	r.detail("customer", "", page.Customer.GetId())
+	r.detail("earlier_customer", "", reg.Guest().GetId())
+	r.detail("buyer_keeps_control", "", yes(f.text("control") != ""))
 	if why := f.text("reason"); why != "" {
 		r.detail("reason", "", why)
 	}
@@ -97,9 +100,11 @@ func (r *request) transferBooking() error {
 // swapPage swaps a booking with another one.
 type swapPage struct {
 	Registration registrationView
-	// Customer has the other booking. Others are the customer's bookings, from which Other is chosen.
+	// Customer has the other booking. Others are a page of the customer's bookings, from which Other is chosen. Next is
+	// the address of the next page; "" if there is none.
 	Customer *customerv1.Customer
 	Others   []registrationView
+	Next     string
 	Other    *registrationView
 	Form     *form
 	Started  bool
@@ -137,7 +142,10 @@ func (r *request) swapForm() error {
 	return r.render("swap", page)
 }
 
-// othersOf reads the bookings of a customer with which the booking can be swapped.
+// othersShown is the number of bookings on a page of those with which a booking can be swapped.
+const othersShown = 100
+
+// othersOf reads a page of the bookings of a customer with which the booking can be swapped.
 func (r *request) othersOf(page *swapPage, customer string) error {
 	res, err := r.services.customers.GetCustomer(r.ctx, &customerv1.GetCustomerRequest{Id: customer})
 	if err != nil {
@@ -145,8 +153,10 @@ func (r *request) othersOf(page *swapPage, customer string) error {
 	}
 	page.Customer = res.GetCustomer()
 	all, err := r.services.bookings.ListRegistrations(r.ctx, &bookingv1.ListRegistrationsRequest{
-		CustomerId: customer, PageSize: 100, Cancelled: new(bool), StartsFrom: timestamppb.New(r.now().AddDate(0, 0, -lateDays)),
+		CustomerId: customer, PageSize: othersShown, PageToken: r.query("page"), Cancelled: new(bool),
+		Order: bookingv1.RegistrationOrder_REGISTRATION_ORDER_CREATED_DESC, StartsFrom: timestamppb.New(r.session.Clock.earliest()),
 	})
+	page.Next = r.with("page", all.GetNextPageToken())
 	for _, reg := range all.GetRegistrations() {
 		b := reg.GetBooking()
 		if b.GetId() != r.path("id") && b.GetEventType() != bookingv1.EventType_EVENT_TYPE_APPOINTMENT {
@@ -192,7 +202,7 @@ func (r *request) swapBookings() error {
 	f := r.sent(transferFields)
 	page.Form = f
 	if page.Started {
-		f.required("reason", msg("desk.field.reason"))
+		f.required("reason", msg("changes.reason.field"))
 	}
 	other := newForm("version", f.Get("other-version"))
 	res, err := submit(r, f, r.services.changes.SwapBookings, &bookingv1.SwapBookingsRequest{
@@ -200,7 +210,9 @@ func (r *request) swapBookings() error {
 		ExpectedVersion: f.expectedVersion(reg.GetVersion()), OtherExpectedVersion: other.expectedVersion(page.Other.GetVersion()),
 	})
 	if err != nil {
-		f.values.Set("other-version", page.otherVersion())
+		if f.refused == fault.ReasonVersionMismatch {
+			f.values.Set("other-version", page.otherVersion())
+		}
 		return r.again(err, "swap", page)
 	}
 	if !res.GetChanged() {
@@ -208,6 +220,7 @@ func (r *request) swapBookings() error {
 		return r.back(page.Path(), r.text("changes.swap.unchanged"))
 	}
 	r.recordMove(reg, registrationView{res.GetRegistration()})
+	r.detail("policy_waived", "", yes(f.text("waive") != ""))
 	r.detail("swapped_with", "", page.Other.GetBooking().GetId())
 	return r.back(page.Path(), strings.TrimSpace(r.text("changes.swap.done", "name", page.Other.GuestName(),
 		"event", res.GetRegistration().GetBooking().GetEventTitle(), "time", r.session.Clock.Time(res.GetRegistration().GetBooking().GetStartsAt()))))

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -21,6 +22,7 @@ const walkInTaps = 6
 type hour struct {
 	*tab
 	date    string // path of the date
+	nextDay string // identifier of the date on the next day
 	regular string // identifier of a customer with a pass
 }
 
@@ -39,7 +41,18 @@ func (w *world) busyHour(t *testing.T) hour {
 	regular := from(w.op.Customers.CreateCustomer(ctx, &customerv1.CreateCustomerRequest{FirstName: "Rita", LastName: "Rush", Email: "rita.rush@example.org"})).must(t).GetCustomer().GetId()
 	kind := from(w.op.Passes.CreatePassType(ctx, &passv1.CreatePassTypeRequest{Title: "Rush pass", Price: 9000, UnlimitedUses: true, NeverExpires: true})).must(t).GetPassType().GetId()
 	from(w.op.Passes.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: regular, PassTypeId: kind, Purchase: &passv1.PassPurchase{Method: "CASH"}})).must(t)
-	return hour{w.signedIn(t), "/events/" + event.GetId() + "/dates/" + event.GetDates()[0].GetId(), regular}
+	return hour{w.signedIn(t), "/events/" + event.GetId() + "/dates/" + event.GetDates()[0].GetId(), event.GetDates()[1].GetId(), regular}
+}
+
+// chooseAndWait chooses an option of a select that sends its form, and waits for the page.
+func (b *tab) chooseAndWait(label, value string) {
+	b.t.Helper()
+	b.actions++
+	ctx, cancel := b.limited()
+	defer cancel()
+	if _, err := chromedp.RunResponse(ctx, chromedp.SetValue(field(label), value, chromedp.NodeVisible)); err != nil {
+		b.t.Fatalf("choose %s: %v\nat %s:\n%s", label, err, b.path(), b.text())
+	}
 }
 
 // testBusyHour is a front desk's busiest hour, on a phone.
@@ -78,7 +91,15 @@ func (w *world) testBusyHour(t *testing.T) { // invariant 1
 	})
 	b.step("moves a booking to the next day", func(*testing.T) {
 		b.followAt("the booking", `(//main//a[starts-with(@href,"/bookings/")])[1]`)
-		b.follow("Move…")
+		b.follow("Move or change spaces…")
+		b.chooseAndWait("Date", b.nextDay)
+		b.says("New date: Rush hour", "Spaces: 1 before, 1 afterwards.")
+		b.fill("Spaces", "2")
+		b.follow("Move the booking")
+		b.says("Your choices have changed.", "Spaces: 1 before, 2 afterwards.")
+		b.takeProblems() // a form that is refused is answered 422
+		b.fill("Spaces", "1")
+		b.follow("Show the effect")
 		b.follow("Move the booking")
 		b.says("The booking was moved to Rush hour")
 		b.follow("History")

@@ -30,6 +30,19 @@ func (w *world) testWithoutScript(t *testing.T) { // invariant 2
 			t.Error("a button that needs JavaScript is shown")
 		}
 	})
+	b.step("changes the spaces of a booking after showing the effect", func(t *testing.T) {
+		b.addEvent("By choice", 6, "12")
+		b.book("a")
+		b.openBooking()
+		b.follow("Move or change spaces…")
+		b.says("The page shows the effect before you move the booking.")
+		b.fill("Spaces", "2")
+		b.follow("Show the effect")
+		b.says("Spaces: 1 before, 2 afterwards.", "The customer pays £14.50 now.")
+		b.tick("Cash")
+		b.follow("Move the booking")
+		b.says("The booking was changed: 2 spaces", "Paid: £14.50.")
+	})
 	b.step("books and checks in", func(t *testing.T) {
 		b.addEvent("By hand", 5, "12")
 		b.book("a")

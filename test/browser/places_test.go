@@ -89,6 +89,7 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	add("cancel a booking", booking+"/cancel")
 	add("history of a booking", booking+"/history")
 	add("move a booking", booking+"/move")
+	add("the effect of a move", booking+"/move?spaces=2")
 	add("give a booking away", booking+"/transfer?customer="+pass.GetCustomerId())
 	add("swap a booking", booking+"/swap?customer="+pass.GetCustomerId())
 	add("walk-in", date+"/walk-in")

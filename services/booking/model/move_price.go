@@ -103,7 +103,7 @@ func (m *MovedBooking) price(t *moveTarget, how Move) error {
 	o.PriceBefore, o.PriceAfter, o.Currency = b.Price, b.Price, b.Payment.Currency
 	if priced := t.priced(&m.Before); !how.KeepPrice && b.Payment.Method != Free {
 		if priced && t.option.Currency != o.Currency {
-			return fault.Refuse(ReasonCurrencyDiffers, "the price is in another currency than the payment of the booking").
+			return fault.Refuse(ReasonCurrencyDiffers, "the currency of the price differs from that of the payment").
 				With("currency", t.option.Currency).With("paid_currency", o.Currency)
 		}
 		o.PriceAfter = t.cost(&m.Before, b.Price, t.option.Price, halfUp)

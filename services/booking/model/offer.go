@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"reservation.dev/platform/eventdates"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 )
@@ -144,7 +145,7 @@ func (d *OfferedDate) closed() *fault.Error {
 }
 
 // MaxAfterStart is how long after its start a date can be booked, moved or given away with a reason.
-const MaxAfterStart = 31 * 24 * time.Hour
+const MaxAfterStart = eventdates.MaxAfterStart
 
 // StartedLately reports whether a date that starts at start has started, at most MaxAfterStart before now.
 func StartedLately(start, now time.Time) bool {

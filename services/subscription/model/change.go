@@ -63,7 +63,7 @@ func (r *Record) refusePlanChange(in *PlanChangeRequest) error {
 	case in.Plan.Status != PlanActive:
 		return notActive(&in.Plan)
 	case in.Plan.Currency != r.Currency:
-		return fault.Refuse(ReasonCurrencyMismatch, "the plan has another currency than the subscription").With("currency", r.Currency)
+		return fault.Refuse(ReasonCurrencyMismatch, "the currency of the plan differs from that of the subscription").With("currency", r.Currency)
 	case in.Now && in.Plan.ID == r.PlanID:
 		return fault.Refuse(ReasonSamePlan, "the subscription already has this plan; its current terms can be taken over at the end of a period")
 	case in.Now && r.AmountDue > 0:
