@@ -21,8 +21,8 @@ import (
 )
 
 // TestSlowMovesDespiteKills lets many callers move, swap, transfer, resize, buy and cancel the same bookings on
-// a few crowded dates, through two replicas of booking, and kills booking, pass and NATS. Afterwards, every
-// acknowledged change is in the history once, with one event, and spaces and credits add up.
+// a few crowded dates, through two replicas of booking, and kills booking, pass, NATS and PostgreSQL.
+// Afterwards, every acknowledged change is in the history once, with one event, and spaces and credits add up.
 func TestSlowMovesDespiteKills(t *testing.T) {
 	t.Parallel()
 	f := newFestival(t)
@@ -48,8 +48,9 @@ func TestSlowMovesDespiteKills(t *testing.T) {
 			}
 		})
 	}
-	db, unfinished := f.m.connect(t, "booking"), 0
+	unfinished := 0
 	f.m.killWhile(t, festivalVictims(), answered, func() {
+		db := f.m.connect(t, "booking") // PostgreSQL may have been killed
 		unfinished += number(t, db, unfinishedChangesSQL, companyID(t, f.company.ID))
 		f.makeDue(t, db)
 	})
@@ -72,7 +73,7 @@ const (
 func festivalVictims() [][]string {
 	return slices.Repeat([][]string{
 		{"booking"}, {"booking-2"}, {"pass"}, {theNATS}, {"booking", "booking-2"}, {"booking", "pass"}, {"booking-2", "pass"},
-		{"booking", "booking-2", "pass"}, {"pass"},
+		{"booking", "booking-2", "pass"}, {"pass"}, {thePostgres},
 	}, 2)
 }
 

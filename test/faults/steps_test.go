@@ -62,6 +62,13 @@ type purchaseKind struct {
 	refusal string
 }
 
+func (k *purchaseKind) String() string {
+	if k.change != nil {
+		return k.name
+	}
+	return "purchase " + k.name
+}
+
 func purchaseKinds() []*purchaseKind {
 	free, taken, paid, booked := shown{}, shown{spaces: 1}, shown{credits: 1, spaces: 1}, shown{listed: 1, credits: 1, spaces: 1}
 	card := func(int) bookingv1.PaymentMethod { return byCard }
@@ -159,7 +166,7 @@ func (c *stepCluster) sweep(t *testing.T, kind *purchaseKind, stop stop, turn in
 		for client, a := range attempts {
 			a.seen = c.look(t, a)
 			if !slices.Contains(a.steps(), a.seen) {
-				t.Errorf("%v at round trip %d of a purchase %s: others see %+v, want one of %+v", stop, n, kind.name, a.seen, a.steps())
+				t.Errorf("%v at round trip %d of a %s: others see %+v, want one of %+v", stop, n, kind, a.seen, a.steps())
 			}
 			seen[a.seen] = true
 			a.repeats = kind.keyed && (n+client+turn)%2 == 0
@@ -179,8 +186,8 @@ func (c *stepCluster) sweep(t *testing.T, kind *purchaseKind, stop stop, turn in
 	}
 	for _, a := range made {
 		if got, want := c.look(t, a), a.ends(); !slices.Contains(want, got) {
-			t.Errorf("%v: a purchase %s showed %+v, its last answer was %v, repeated: %v; it ended as %+v, want one of %+v",
-				stop, kind.name, a.seen, a.err, a.repeats, got, want)
+			t.Errorf("%v: a %s showed %+v, its last answer was %v, repeated: %v; it ended as %+v, want one of %+v",
+				stop, kind, a.seen, a.err, a.repeats, got, want)
 		}
 	}
 }
@@ -218,7 +225,7 @@ func (c *stepCluster) stopAt(t *testing.T, kind *purchaseKind, stop stop, n int,
 	if !proxy.Disarm() {
 		for _, a := range attempts {
 			if a.reason() != kind.refusal {
-				t.Errorf("no process was stopped, and a purchase %s was answered %v", kind.name, a.err)
+				t.Errorf("no process was stopped, and a %s was answered %v", kind, a.err)
 			}
 		}
 		return false
@@ -250,7 +257,7 @@ func (c *stepCluster) repeat(t *testing.T, attempts []*attempt) {
 			for range 2 {
 				a.err = persist(ctx, func(ctx context.Context) error { return a.kind.call(ctx, c.survivor, a) })
 				if a.reason() != a.kind.refusal {
-					t.Errorf("a purchase %s that showed %+v was repeated and answered %v", a.kind.name, a.seen, a.err)
+					t.Errorf("a %s that showed %+v was repeated and answered %v", a.kind, a.seen, a.err)
 				}
 			}
 		})
