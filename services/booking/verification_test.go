@@ -89,3 +89,19 @@ func TestVerifyFindsEveryDamagedSum(t *testing.T) {
 	}
 	w.verify()
 }
+
+func TestVerifyFindsAMoveWithoutAnEntry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.movingEvent(5, 48, 72)
+	b := w.take(w.customer(w.company, "ann"), e, 0, 2)
+	first, second := e.GetDates()[0].GetId(), e.GetDates()[1].GetId()
+	w.mustMove(b, onto(second))
+	w.verify()
+	w.exec(`update bookings set event_date_id = $2, spaces = 3 where id = $1`, idOf[id.Booking](t, b.GetId()), idOf[id.EventDate](t, first))
+	want := []string{"booking.history " + b.GetId() + " 2 0", "event_date.booked " + first + " 0 3", "event_date.booked " + second + " 2 0"}
+	slices.Sort(want)
+	if found := w.differences(); !slices.Equal(slices.Sorted(slices.Values(found)), want) {
+		t.Errorf("got %q, want %q", found, want)
+	}
+}

@@ -3,8 +3,6 @@ package faults
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -30,18 +28,8 @@ const (
 // checkActions checks that every kind of action was accepted, and that callers met each other.
 func (s *salon) checkActions(t *testing.T) {
 	t.Helper()
-	t.Logf("accepted: %v", s.accepted)
-	t.Logf("refused: %v", s.refused)
-	for _, action := range []string{"book", "hold", "confirm", "release", "move", "cancel", "time off", "end of time off", "class"} {
-		if s.accepted[action] == 0 {
-			t.Errorf("%q was never accepted, only %v", action, slices.Sorted(maps.Keys(s.accepted)))
-		}
-	}
-	for _, refusal := range []string{"book " + slotUnavailable, "move " + slotUnavailable} {
-		if s.refused[refusal] == 0 {
-			t.Errorf("%q never occurred, only %v", refusal, slices.Sorted(maps.Keys(s.refused)))
-		}
-	}
+	s.tally.check(t, []string{"book", "hold", "confirm", "release", "move", "cancel", "time off", "end of time off", "class"},
+		[]string{"book " + slotUnavailable, "move " + slotUnavailable})
 }
 
 // audit checks the rows, the verification of the service, and each appointment against the answers.

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -42,7 +43,7 @@ func TestSlowAppointmentsDespiteKills(t *testing.T) {
 			}
 		})
 	}
-	s.killWhile(t, answered)
+	s.killWhile(t, salonVictims(), answered, func() {})
 	close(closing)
 	all.Wait()
 	if t.Failed() {
@@ -56,9 +57,9 @@ func TestSlowAppointmentsDespiteKills(t *testing.T) {
 const (
 	// salonCallers is the number of concurrent callers.
 	salonCallers = 16
-	// salonLimit bounds the time in which processes are killed, and callLimit that of one action of a caller.
-	salonLimit = 40 * time.Second
-	callLimit  = 30 * time.Second
+	// killLimit bounds the time in which processes are killed, and callLimit that of one action of a caller.
+	killLimit = 40 * time.Second
+	callLimit = 30 * time.Second
 	// salonDays is the number of days with shifts, from 08:00 to 18:00.
 	salonDays = 3
 )
@@ -76,17 +77,57 @@ type salon struct {
 	types        []*bookingv1.AppointmentType
 	class        *bookingv1.Event
 	callers      []*salonCaller
+	tally        *tally
+}
 
+// tally counts answers.
+type tally struct {
 	mu       sync.Mutex
-	accepted map[string]int // answers, by action
+	accepted map[string]int // by action
 	refused  map[string]int // by action and reason
+}
+
+func newTally() *tally { return &tally{accepted: map[string]int{}, refused: map[string]int{}} }
+
+// call makes a call until it has a final answer, and counts the answer. A refusal for one of the reasons is an
+// answer too, and then done is false.
+func (c *tally) call(ctx context.Context, action string, do func(ctx context.Context) error, reasons ...string) (done bool, err error) {
+	err = persist(ctx, do)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil {
+		c.accepted[action]++
+		return true, nil
+	}
+	if reason := fault.From(err).Reason; slices.Contains(reasons, reason) {
+		c.refused[action+" "+reason]++
+		return false, nil
+	}
+	return false, fmt.Errorf("%s: %w", action, err)
+}
+
+// check fails the test if an action was never accepted, or if a refusal, such as "move EVENT_FULL", never occurred.
+func (c *tally) check(t *testing.T, actions, refusals []string) {
+	t.Helper()
+	t.Logf("accepted: %v", c.accepted)
+	t.Logf("refused: %v", c.refused)
+	for _, action := range actions {
+		if c.accepted[action] == 0 {
+			t.Errorf("%q was never accepted, only %v", action, slices.Sorted(maps.Keys(c.accepted)))
+		}
+	}
+	for _, refusal := range refusals {
+		if c.refused[refusal] == 0 {
+			t.Errorf("%q never occurred, only %v", refusal, slices.Sorted(maps.Keys(c.refused)))
+		}
+	}
 }
 
 func newSalon(t *testing.T) *salon {
 	t.Helper()
 	cluster := harness.StartCluster(t, harness.ClusterOptions{Bookings: 3, OwnNATS: true, Env: map[string]string{"SHUTDOWN_DRAIN": "2s"}})
 	s := &salon{
-		salesCluster: &salesCluster{Cluster: cluster, op: cluster.Operator(t)}, accepted: map[string]int{}, refused: map[string]int{},
+		salesCluster: &salesCluster{Cluster: cluster, op: cluster.Operator(t)}, tally: newTally(),
 	}
 	const zone = "Europe/London"
 	var err error
@@ -175,14 +216,15 @@ func salonVictims() [][]string {
 	}
 }
 
-// killWhile kills each group of victims twice, in random order, each time after some answers. It ends after
-// salonLimit, or when all were killed.
-func (s *salon) killWhile(t *testing.T, answered <-chan struct{}) {
+// killWhile kills each group of victims twice, in random order, each time after some answers, and then calls
+// next. It ends after killLimit, or when all were killed.
+func (m *salesCluster) killWhile(t *testing.T, groups [][]string, answered <-chan struct{}, next func()) {
 	t.Helper()
-	groups, kills, began := slices.Concat(salonVictims(), salonVictims()), map[string]int{}, time.Now()
+	kills, began := map[string]int{}, time.Now()
+	groups = slices.Concat(groups, groups)
 	rand.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 	for _, group := range groups {
-		if time.Since(began) > salonLimit || t.Failed() {
+		if time.Since(began) > killLimit || t.Failed() {
 			break
 		}
 		for range 30 + rand.IntN(30) {
@@ -198,7 +240,8 @@ func (s *salon) killWhile(t *testing.T, answered <-chan struct{}) {
 		for _, name := range group {
 			kills[name]++
 		}
-		s.killGroup(t, group)
+		m.killGroup(t, group)
+		next()
 	}
 	if len(kills) < 2 {
 		t.Errorf("killed only %v", kills)
@@ -234,25 +277,13 @@ func (c *salonCaller) next(closing <-chan struct{}) bool {
 	}
 }
 
-// call makes a call with an idempotency key until it has a final answer, and counts the answer. A refusal for
-// one of the reasons is an answer too, and then done is false.
+// call makes a call with an idempotency key, as tally does.
 func (c *salonCaller) call(ctx context.Context, action string, do func(ctx context.Context) error, reasons ...string) (done bool, err error) {
 	c.calls++
 	ctx = rpc.WithIdempotencyKey(c.s.company.Ctx(ctx), fmt.Sprintf("%s-%d", c.name, c.calls))
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	err = persist(ctx, do)
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	if err == nil {
-		c.s.accepted[action]++
-		return true, nil
-	}
-	if reason := fault.From(err).Reason; slices.Contains(reasons, reason) {
-		c.s.refused[action+" "+reason]++
-		return false, nil
-	}
-	return false, fmt.Errorf("%s: %w", action, err)
+	return c.s.tally.call(ctx, action, do, reasons...)
 }
 
 const slotUnavailable = "SLOT_UNAVAILABLE"

@@ -12,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -33,20 +32,31 @@ const (
 	maxLooks = 10
 )
 
+// replica is a client of a replica of booking.
+type replica struct {
+	bookingv1.BookingServiceClient
+	bookingv1.BookingChangeServiceClient
+	bookingv1.WaitlistServiceClient
+}
+
+func newReplica(conn grpc.ClientConnInterface) *replica {
+	return &replica{bookingv1.NewBookingServiceClient(conn), bookingv1.NewBookingChangeServiceClient(conn), bookingv1.NewWaitlistServiceClient(conn)}
+}
+
 // stepCluster is a cluster with two replicas of booking. The first one, which is stopped, and pass
 // use their databases through proxies. The first one also calls pass through a gate.
 type stepCluster struct {
 	*seller
-	survivor bookingv1.BookingServiceClient // at the second replica
+	survivor *replica // the second one
 	proxies  map[string]*harness.DatabaseProxy
 	gate     *harness.CallGate
 	booking  *pgx.Conn
 	kills    int
 
-	single, shared []string // unused dates with one space, and with a space for each client
-	customers      []string // who have bought nothing
-	passes         map[string]string
-	cheap, dear    map[string]string // pricing options, by date
+	single, shared      []string // unused dates with one space, and with a space for each client
+	customers           []string // who have bought nothing
+	passes              map[string]string
+	cheap, double, dear map[string]string // pricing options, by date
 }
 
 // newStepCluster starts a cluster with a number of customers, which must be enough for the test.
@@ -56,7 +66,7 @@ func newStepCluster(t *testing.T, customers int) *stepCluster {
 	c := &stepCluster{
 		seller:  &seller{m: m, company: m.op.NewCompany(t, "Europe/London")},
 		proxies: map[string]*harness.DatabaseProxy{}, gate: harness.NewCallGate(t, m.Pass), booking: m.connect(t, "booking"),
-		passes: map[string]string{}, cheap: map[string]string{}, dear: map[string]string{},
+		passes: map[string]string{}, cheap: map[string]string{}, double: map[string]string{}, dear: map[string]string{},
 	}
 	for _, part := range []string{"booking", "pass"} {
 		c.proxies[part] = harness.NewDatabaseProxy(t, m.AppURL(part))
@@ -66,7 +76,7 @@ func newStepCluster(t *testing.T, customers int) *stepCluster {
 	m.Part("booking").Set(map[string]string{"PASS_ADDR": c.gate.Addr()})
 	m.Part("pass").Restart(t)
 	m.Part("booking").Restart(t)
-	c.survivor = bookingv1.NewBookingServiceClient(m.Connect(t, c.replica(1)))
+	c.survivor = newReplica(m.Connect(t, c.replica(1)))
 	c.stock(t, customers)
 	return c
 }
@@ -77,7 +87,8 @@ func (c *stepCluster) replica(n int) string { return strings.Split(c.m.Booking, 
 // stock creates dates, and customers with a pass each.
 func (c *stepCluster) stock(t *testing.T, customers int) {
 	t.Helper()
-	c.single, c.shared = c.newDates(t, singleDates, 1), c.newDates(t, sharedDates, groupSize)
+	c.single = slices.Concat(c.newDates(t, singleDates, 1), c.newDates(t, singleDates, 1))
+	c.shared = c.newDates(t, sharedDates, groupSize)
 	c.customers = c.company.ImportCustomers(t, "step", customers)
 	ctx := c.company.Ctx(t.Context())
 	kind, err := c.m.op.Passes.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
@@ -105,11 +116,12 @@ func (c *stepCluster) stock(t *testing.T, customers int) {
 	all.Wait()
 }
 
-// newDates creates an event with n dates. One of its prices is more than a pass can pay.
+// newDates creates an event with n dates. Its prices are 1 credit, 2 credits, and more than a pass can pay.
 func (c *stepCluster) newDates(t *testing.T, n int, capacity int32) (dates []string) {
 	t.Helper()
 	req := &bookingv1.CreateEventRequest{Title: "Evening Vinyasa", PricingOptions: []*bookingv1.NewPricingOption{
-		{Name: "Class", Price: 1200, Credits: proto.Int32(1)}, {Name: "Private class", Price: 120_000, Credits: proto.Int32(2 * uses)},
+		{Name: "Class", Price: 1200, Credits: proto.Int32(1)}, {Name: "Long class", Price: 2400, Credits: proto.Int32(2)},
+		{Name: "Private class", Price: 120_000, Credits: proto.Int32(2 * uses)},
 	}}
 	first := time.Now().Add(7 * aDay).Truncate(time.Second)
 	for i := range n {
@@ -124,12 +136,12 @@ func (c *stepCluster) newDates(t *testing.T, n int, capacity int32) (dates []str
 	options := made.GetEvent().GetPricingOptions()
 	for _, date := range made.GetEvent().GetDates() {
 		dates = append(dates, date.GetId())
-		c.cheap[date.GetId()], c.dear[date.GetId()] = options[0].GetId(), options[1].GetId()
+		c.cheap[date.GetId()], c.double[date.GetId()], c.dear[date.GetId()] = options[0].GetId(), options[1].GetId(), options[2].GetId()
 	}
 	return dates
 }
 
-// attempt is a purchase of one space on each of its dates.
+// attempt is a purchase of one space on each of its dates, or a change of bookings on them.
 type attempt struct {
 	c        *stepCluster
 	kind     *purchaseKind
@@ -137,6 +149,13 @@ type attempt struct {
 	dates    []string
 	method   bookingv1.PaymentMethod
 	subject  string // the hold or the booking that the purchase is about
+
+	// Of a change: another customer, the bookings that it changes, the entry of the customer who waits for the
+	// first date, and the answer to the client.
+	partner  string
+	bookings []string
+	entry    string
+	answer   proto.Message
 
 	transaction string // that the client was answered
 	err         error  // of the last call
@@ -148,10 +167,10 @@ type attempt struct {
 func (c *stepCluster) newAttempts(t *testing.T, kind *purchaseKind) []*attempt {
 	t.Helper()
 	stock := &c.single
-	if kind.clients > 1 {
+	if kind.clients > 1 || kind.change != nil && kind.change.shared {
 		stock = &c.shared
 	}
-	if len(*stock) < kind.dates || len(c.customers) < kind.clients {
+	if len(*stock) < kind.dates || len(c.customers) < kind.clients+1 {
 		t.Fatalf("%d dates and %d customers are left", len(*stock), len(c.customers))
 	}
 	dates := (*stock)[:kind.dates]
@@ -162,14 +181,20 @@ func (c *stepCluster) newAttempts(t *testing.T, kind *purchaseKind) []*attempt {
 		if client%3 == 2 {
 			slices.Reverse(a.dates)
 		}
+		if kind.change != nil {
+			a.partner = c.customers[kind.clients]
+		}
 		if kind.prepare != nil {
 			// The survivor may still be waiting to connect to the process that was started again.
-			ctx := metadata.AppendToOutgoingContext(c.company.Ctx(t.Context()), "idempotency-key", "prepare-"+a.customer)
+			ctx := rpc.WithIdempotencyKey(c.company.Ctx(t.Context()), "prepare-"+a.customer)
 			harness.Eventually(t, backLimit, func() error { return kind.prepare(ctx, c.survivor, a) })
 		}
 		all = append(all, a)
 	}
 	c.customers = c.customers[kind.clients:]
+	if kind.change != nil {
+		c.customers = c.customers[1:]
+	}
 	return all
 }
 
@@ -181,7 +206,7 @@ func (a *attempt) lines(options map[string]string) (lines []*bookingv1.Transacti
 }
 
 // buyAt makes the purchase at given prices.
-func (a *attempt) buyAt(ctx context.Context, client bookingv1.BookingServiceClient, options map[string]string) (*bookingv1.Transaction, error) {
+func (a *attempt) buyAt(ctx context.Context, client *replica, options map[string]string) (*bookingv1.Transaction, error) {
 	res, err := client.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{PurchaserId: a.customer, Lines: a.lines(options), PaymentMethod: a.method})
 	if err != nil {
 		return nil, err
@@ -198,27 +223,27 @@ func (a *attempt) answered(made *bookingv1.Transaction) error {
 	return nil
 }
 
-func buy(ctx context.Context, client bookingv1.BookingServiceClient, a *attempt) error {
+func buy(ctx context.Context, client *replica, a *attempt) error {
 	_, err := a.buyAt(ctx, client, a.c.cheap)
 	return err
 }
 
-func buyKeyed(ctx context.Context, client bookingv1.BookingServiceClient, a *attempt) error {
+func buyKeyed(ctx context.Context, client *replica, a *attempt) error {
 	return buy(rpc.WithIdempotencyKey(ctx, a.customer), client, a)
 }
 
-func buyDear(ctx context.Context, client bookingv1.BookingServiceClient, a *attempt) error {
+func buyDear(ctx context.Context, client *replica, a *attempt) error {
 	_, err := a.buyAt(rpc.WithIdempotencyKey(ctx, a.customer), client, a.c.dear)
 	return err
 }
 
-func hold(ctx context.Context, client bookingv1.BookingServiceClient, a *attempt) error {
+func hold(ctx context.Context, client *replica, a *attempt) error {
 	res, err := client.HoldPlaces(ctx, &bookingv1.HoldPlacesRequest{PurchaserId: a.customer, Lines: a.lines(a.c.cheap)})
 	a.subject = res.GetHold().GetId()
 	return err
 }
 
-func confirmHold(ctx context.Context, client bookingv1.BookingServiceClient, a *attempt) error {
+func confirmHold(ctx context.Context, client *replica, a *attempt) error {
 	res, err := client.ConfirmHold(ctx, &bookingv1.ConfirmHoldRequest{HoldId: a.subject, PaymentMethod: a.method})
 	if err != nil {
 		return err
@@ -226,7 +251,7 @@ func confirmHold(ctx context.Context, client bookingv1.BookingServiceClient, a *
 	return a.answered(res.GetTransaction())
 }
 
-func buyFirst(ctx context.Context, client bookingv1.BookingServiceClient, a *attempt) error {
+func buyFirst(ctx context.Context, client *replica, a *attempt) error {
 	made, err := a.buyAt(ctx, client, a.c.cheap)
 	if err == nil {
 		a.subject = made.GetBookings()[0].GetId()
@@ -234,7 +259,7 @@ func buyFirst(ctx context.Context, client bookingv1.BookingServiceClient, a *att
 	return err
 }
 
-func cancelFirst(ctx context.Context, client bookingv1.BookingServiceClient, a *attempt) error {
+func cancelFirst(ctx context.Context, client *replica, a *attempt) error {
 	_, err := client.CancelBooking(ctx, &bookingv1.CancelBookingRequest{BookingId: a.subject})
 	return err
 }
@@ -266,11 +291,14 @@ func (a *attempt) steps() []shown {
 
 // whole returns what is shown of all of the purchase's dates if one is given for one date.
 func (a *attempt) whole(one shown) shown {
+	if a.kind.change != nil {
+		return one
+	}
 	if a.method == byCard {
 		one.credits = 0
 	}
 	n := a.kind.dates
-	return shown{n * one.listed, n * one.credits, n * one.spaces}
+	return shown{listed: n * one.listed, credits: n * one.credits, spaces: n * one.spaces}
 }
 
 // ends returns how the purchase can end. If several purchases were made at once, the database may
@@ -294,54 +322,78 @@ const (
 
 	attemptsUnsettledSQL = `select (select count(*) from transactions where company_id = $1 and purchaser_id = any($2) and status in ('pending', 'undoing'))
 		+ (select count(*) from credit_returns r join transactions t on t.company_id = r.company_id and t.id = r.transaction_id
-			where r.company_id = $1 and t.purchaser_id = any($2))`
+			where r.company_id = $1 and t.purchaser_id = any($2))
+		+ (select count(*) from credit_changes c join bookings b on b.company_id = c.company_id and b.id = c.booking_id
+			join transactions t on t.company_id = b.company_id and t.id = b.transaction_id where c.company_id = $1 and t.purchaser_id = any($2))`
 )
 
-// look returns what others see of a purchase. The database may still commit what a stopped process
-// has sent. look therefore reads until it has read the same twice: a commit between the reads of
-// lists and spaces shows as a step that does not exist.
+// look returns what others see of a purchase or a change, once two looks are equal. It can advance between the
+// parts of a look, even if its process was killed, because the database completes what it has received.
 func (c *stepCluster) look(t *testing.T, a *attempt) shown {
 	t.Helper()
-	s := c.lookOnce(t, a)
+	last := c.lookOnce(t, a)
 	for range maxLooks {
-		former := s
-		if s = c.lookOnce(t, a); s == former {
-			return s
+		now := c.lookOnce(t, a)
+		if now == last {
+			return now
 		}
+		last = now
 	}
-	t.Fatalf("a purchase %s never stops changing", a.kind.name)
+	t.Fatalf("%s never stops changing", a.kind.name)
+	return last
+}
+
+func (c *stepCluster) lookOnce(t *testing.T, a *attempt) shown {
+	t.Helper()
+	s := shown{listed: c.listed(t, a), credits: c.given(t, a.customer), spaces: c.spaces(t, a)}
+	if len(a.bookings) > 1 {
+		s.credits += c.given(t, a.partner)
+	}
+	if a.kind.change != nil {
+		s.changed = c.changed(t, a)
+	}
 	return s
 }
 
-// lookOnce looks at the last step first, because a purchase can advance between two reads.
-func (c *stepCluster) lookOnce(t *testing.T, a *attempt) (s shown) {
+// listed returns how many bookings a list of the customer's purchases has.
+func (c *stepCluster) listed(t *testing.T, a *attempt) (n int) {
 	t.Helper()
-	ctx := c.company.Ctx(t.Context())
-	list, err := c.survivor.ListTransactions(ctx, &bookingv1.ListTransactionsRequest{CustomerId: a.customer})
+	list, err := c.survivor.ListTransactions(c.company.Ctx(t.Context()), &bookingv1.ListTransactionsRequest{CustomerId: a.customer})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, made := range list.GetTransactions() {
 		for _, b := range made.GetBookings() {
 			if !b.GetIsCancelled() {
-				s.listed++
+				n++
 			}
 		}
 	}
-	pass, err := c.m.op.Passes.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: c.passes[a.customer]}, grpc.WaitForReady(true))
+	return n
+}
+
+// given returns how many credits the pass of a customer has given.
+func (c *stepCluster) given(t *testing.T, customer string) int {
+	t.Helper()
+	pass, err := c.m.op.Passes.GetCustomerPass(c.company.Ctx(t.Context()), &passv1.GetCustomerPassRequest{Id: c.passes[customer]}, grpc.WaitForReady(true))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.credits = uses - int(pass.GetCustomerPass().GetRemainingUses())
+	return uses - int(pass.GetCustomerPass().GetRemainingUses())
+}
+
+// spaces returns how many spaces the customer's purchases take, and checks the counts of all dates.
+func (c *stepCluster) spaces(t *testing.T, a *attempt) (taken int) {
+	t.Helper()
 	wrong := 0
-	err = c.booking.QueryRow(t.Context(), lookSQL, companyID(t, c.company.ID), uuid(t, a.customer, id.Parse[id.Customer])).Scan(&s.spaces, &wrong)
+	err := c.booking.QueryRow(t.Context(), lookSQL, companyID(t, c.company.ID), uuid(t, a.customer, id.Parse[id.Customer])).Scan(&taken, &wrong)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if wrong > 0 {
 		t.Errorf("%d dates do not count the spaces of their bookings, or have more than their capacity", wrong)
 	}
-	return s
+	return taken
 }
 
 // awaitSettled returns when nothing is in progress for the purchases, or when what goes on in the
@@ -351,6 +403,9 @@ func (c *stepCluster) awaitSettled(t *testing.T, proxy *harness.DatabaseProxy, a
 	var customers [][16]byte
 	for _, a := range attempts {
 		customers = append(customers, uuid(t, a.customer, id.Parse[id.Customer]))
+		if a.partner != "" {
+			customers = append(customers, uuid(t, a.partner, id.Parse[id.Customer]))
+		}
 	}
 	harness.Eventually(t, settledLimit, func() error {
 		if proxy.Sprung() {
@@ -378,6 +433,7 @@ func (c *stepCluster) audit(t *testing.T) {
 	t.Logf("%d processes were killed", c.kills)
 	stored := c.rows(t)
 	c.auditPasses(t, stored)
+	auditChanges(t, c.m, c.booking, c.company.ID)
 	c.verify(t)
 }
 

@@ -13,43 +13,47 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestSteps stops booking or pass after every commit of a purchase, and checks what others see at
-// that moment and how the purchase ends. ARCHITECTURE.md has a table of the steps.
+// TestSteps stops booking or pass after every commit of a purchase, or of a change of bookings, and checks
+// what others see at that moment and how it ends. ARCHITECTURE.md has a table of the steps.
 func TestSteps(t *testing.T) {
 	t.Parallel()
-	c := newStepCluster(t, 400)
-	c.testSteps(t, commits())
-	t.Run("the redemption arrives after the purchase was undone", c.testLateRedemption)
+	c := newStepCluster(t, 700)
+	c.testSteps(t, purchaseKinds(), commits())
+	c.testSteps(t, changeKinds(), lostCommits())
+	t.Run("the redemption arrives after the purchase was undone", func(t *testing.T) { c.testLateCall(t, purchaseKinds()[2]) })
+	t.Run("the change of credits arrives after the move was undone", func(t *testing.T) { c.testLateCall(t, changeKinds()[0]) })
 	c.audit(t)
 }
 
 // TestSlowSteps also stops booking or pass at every round trip to their databases, in the middle of
-// their transactions.
+// their transactions, and stops each of them after a commit of the other.
 func TestSlowSteps(t *testing.T) {
 	t.Parallel()
-	c := newStepCluster(t, 1200)
-	c.testSteps(t, append(commits(), roundTrips()...))
+	c := newStepCluster(t, 2400)
+	c.testSteps(t, append(purchaseKinds(), changeKinds()...), append(commits(), roundTrips()...))
 	c.audit(t)
 	t.Run("every booking has exactly one event", c.testEvents)
 }
 
-// shown is what others see of a purchase: its bookings in lists, the credits that its pass has
-// given, and the spaces that it takes.
-type shown struct{ listed, credits, spaces int }
+// shown is what others see of a purchase: its bookings in lists, the credits that passes have given,
+// the spaces that it takes, and how many of its bookings are changed.
+type shown struct{ listed, credits, spaces, changed int }
 
 // purchaseKind is a kind of purchase, and what others see of it at its steps. The steps are those
-// of a purchase of one date by pass.
+// of a purchase of one date by pass, or those of a change of bookings.
 type purchaseKind struct {
 	name string
 	// clients is the number of concurrent purchases, and dates how many dates each of them has.
 	clients, dates int
 	method         func(client int) bookingv1.PaymentMethod
 	// prepare makes what the purchase needs; nil: nothing.
-	prepare func(context.Context, bookingv1.BookingServiceClient, *attempt) error
+	prepare func(context.Context, *replica, *attempt) error
 	// call makes the purchase. If keyed, it can be repeated.
-	call  func(context.Context, bookingv1.BookingServiceClient, *attempt) error
+	call  func(context.Context, *replica, *attempt) error
 	keyed bool
-	steps []shown
+	// change is what the call changes; nil: it makes or cancels a purchase.
+	change *changeKind
+	steps  []shown
 	// undone is what is left of a purchase that nobody repeats, if it was stopped before the step
 	// with the index final.
 	undone shown
@@ -58,8 +62,15 @@ type purchaseKind struct {
 	refusal string
 }
 
+func (k *purchaseKind) String() string {
+	if k.change != nil {
+		return k.name
+	}
+	return "purchase " + k.name
+}
+
 func purchaseKinds() []*purchaseKind {
-	free, taken, paid, booked := shown{}, shown{0, 0, 1}, shown{0, 1, 1}, shown{1, 1, 1}
+	free, taken, paid, booked := shown{}, shown{spaces: 1}, shown{credits: 1, spaces: 1}, shown{listed: 1, credits: 1, spaces: 1}
 	card := func(int) bookingv1.PaymentMethod { return byCard }
 	pass := func(int) bookingv1.PaymentMethod { return byPass }
 	either := func(client int) bookingv1.PaymentMethod { return []bookingv1.PaymentMethod{byCard, byPass}[client%2] }
@@ -71,7 +82,7 @@ func purchaseKinds() []*purchaseKind {
 		{name: "by pass, without a key", clients: 1, dates: 1, method: pass, call: buy, steps: []shown{free, taken, paid, booked}, final: 3},
 		{name: "by pass, with too few credits", clients: 1, dates: 1, method: pass, call: buyDear, keyed: true, steps: []shown{free, taken, free}, final: 3, refusal: "PASS_EXHAUSTED"},
 		{name: "of a hold, by pass", clients: 1, dates: 1, method: pass, prepare: hold, call: confirmHold, keyed: true, steps: []shown{taken, paid, booked}, final: 2},
-		{name: "that is cancelled", clients: 1, dates: 1, method: pass, prepare: buyFirst, call: cancelFirst, keyed: true, steps: []shown{booked, {0, 1, 0}, free}, final: 1, undone: booked},
+		{name: "that is cancelled", clients: 1, dates: 1, method: pass, prepare: buyFirst, call: cancelFirst, keyed: true, steps: []shown{booked, {credits: 1}, free}, final: 1, undone: booked},
 		{name: "by several clients at once", clients: groupSize, dates: 2, method: either, call: buyKeyed, keyed: true, steps: []shown{free, taken, paid, booked}, final: 3},
 	}
 }
@@ -98,14 +109,19 @@ func commits() []stop {
 	}
 }
 
+// lostCommits returns the stops after a commit whose service never gets the answer.
+func lostCommits() []stop {
+	return slices.DeleteFunc(commits(), func(s stop) bool { return s.at != harness.BeforeAnswer })
+}
+
 // roundTrips returns the stops before any request to a database.
 func roundTrips() []stop {
 	return []stop{{"booking", "booking", harness.RoundTrips, harness.BeforeRequest}, {"pass", "pass", harness.RoundTrips, harness.BeforeRequest}}
 }
 
-// testSteps stops a process at round trip after round trip of each kind of purchase.
-func (c *stepCluster) testSteps(t *testing.T, stops []stop) {
-	for _, kind := range purchaseKinds() {
+// testSteps stops a process at round trip after round trip of each kind of purchase and change.
+func (c *stepCluster) testSteps(t *testing.T, kinds []*purchaseKind, stops []stop) {
+	for _, kind := range kinds {
 		passed := t.Run(kind.name, func(t *testing.T) {
 			seen := map[shown]bool{}
 			for n, stop := range stops {
@@ -150,7 +166,7 @@ func (c *stepCluster) sweep(t *testing.T, kind *purchaseKind, stop stop, turn in
 		for client, a := range attempts {
 			a.seen = c.look(t, a)
 			if !slices.Contains(a.steps(), a.seen) {
-				t.Errorf("%v at round trip %d of a purchase %s: others see %+v, want one of %+v", stop, n, kind.name, a.seen, a.steps())
+				t.Errorf("%v at round trip %d of a %s: others see %+v, want one of %+v", stop, n, kind, a.seen, a.steps())
 			}
 			seen[a.seen] = true
 			a.repeats = kind.keyed && (n+client+turn)%2 == 0
@@ -170,8 +186,8 @@ func (c *stepCluster) sweep(t *testing.T, kind *purchaseKind, stop stop, turn in
 	}
 	for _, a := range made {
 		if got, want := c.look(t, a), a.ends(); !slices.Contains(want, got) {
-			t.Errorf("%v: a purchase %s showed %+v, its last answer was %v, repeated: %v; it ended as %+v, want one of %+v",
-				stop, kind.name, a.seen, a.err, a.repeats, got, want)
+			t.Errorf("%v: a %s showed %+v, its last answer was %v, repeated: %v; it ended as %+v, want one of %+v",
+				stop, kind, a.seen, a.err, a.repeats, got, want)
 		}
 	}
 }
@@ -186,7 +202,7 @@ func (c *stepCluster) stopAt(t *testing.T, kind *purchaseKind, stop stop, n int,
 			t.Error(err)
 		}
 	}})
-	client := bookingv1.NewBookingServiceClient(c.m.Connect(t, c.replica(0)))
+	client := newReplica(c.m.Connect(t, c.replica(0)))
 	ctx, cancel := context.WithTimeout(c.company.Ctx(t.Context()), orderLimit)
 	defer cancel()
 	var all sync.WaitGroup
@@ -209,7 +225,7 @@ func (c *stepCluster) stopAt(t *testing.T, kind *purchaseKind, stop stop, n int,
 	if !proxy.Disarm() {
 		for _, a := range attempts {
 			if a.reason() != kind.refusal {
-				t.Errorf("no process was stopped, and a purchase %s was answered %v", kind.name, a.err)
+				t.Errorf("no process was stopped, and a %s was answered %v", kind, a.err)
 			}
 		}
 		return false
@@ -241,7 +257,7 @@ func (c *stepCluster) repeat(t *testing.T, attempts []*attempt) {
 			for range 2 {
 				a.err = persist(ctx, func(ctx context.Context) error { return a.kind.call(ctx, c.survivor, a) })
 				if a.reason() != a.kind.refusal {
-					t.Errorf("a purchase %s that showed %+v was repeated and answered %v", a.kind.name, a.seen, a.err)
+					t.Errorf("a %s that showed %+v was repeated and answered %v", a.kind, a.seen, a.err)
 				}
 			}
 		})
@@ -249,25 +265,24 @@ func (c *stepCluster) repeat(t *testing.T, attempts []*attempt) {
 	all.Wait()
 }
 
-// testLateRedemption holds back the redemption of a purchase, stops booking, and lets the
-// redemption continue after the other replica has undone the purchase.
-func (c *stepCluster) testLateRedemption(t *testing.T) {
-	kind := purchaseKinds()[2]
+// testLateCall holds back the call that takes the credits of an attempt of a kind, stops booking, and lets the
+// call continue after the other replica has undone the attempt.
+func (c *stepCluster) testLateCall(t *testing.T, kind *purchaseKind) {
 	a := c.newAttempts(t, kind)[0]
 	held := c.gate.Hold()
-	client := bookingv1.NewBookingServiceClient(c.m.Connect(t, c.replica(0)))
+	client := newReplica(c.m.Connect(t, c.replica(0)))
 	var answer sync.WaitGroup
 	answer.Go(func() { a.err = kind.call(c.company.Ctx(t.Context()), client, a) })
 	<-held.Arrived()
 	c.m.Part("booking").Kill(t)
 	answer.Wait()
-	if a.seen = c.look(t, a); a.seen != (shown{spaces: 1}) {
-		t.Errorf("before the redemption, others see %+v", a.seen)
+	if a.seen = c.look(t, a); a.seen != kind.steps[kind.final-2] {
+		t.Errorf("before the credits are taken, others see %+v", a.seen)
 	}
 	c.settle(t)
 	<-held.Release()
-	if got := c.look(t, a); got != (shown{}) {
-		t.Errorf("after the redemption, others see %+v", got)
+	if got := c.look(t, a); got != kind.undone {
+		t.Errorf("after the credits were refused, others see %+v", got)
 	}
 	c.m.Part("booking").Restart(t)
 	a.repeats = true
