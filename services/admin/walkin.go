@@ -129,7 +129,7 @@ func (r *request) checkInBought(s slot, bookings []*bookingv1.Booking) error {
 func (r *request) addGuest(f *form) (*customerv1.Customer, error) {
 	req := &customerv1.CreateCustomerRequest{
 		FirstName: f.required("first", msg("desk.field.first")), LastName: f.required("last", msg("desk.field.last")),
-		Email: f.required("email", msg("desk.field.email")), Mobile: f.text("mobile"),
+		Email: r.customerEmail(f, nil), Mobile: f.text("mobile"),
 	}
 	if f.Failed() {
 		return nil, errNotAccepted
