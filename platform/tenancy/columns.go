@@ -38,7 +38,10 @@ func UniqueEmails() Column {
 
 // OptionalEmails is the column optional_emails.
 func OptionalEmails() Column {
-	return Column{name: "optional_emails", field: func(c *Company) any { return &c.OptionalEmails }}
+	return Column{
+		name: "optional_emails", field: func(c *Company) any { return &c.OptionalEmails },
+		missing: "c.optional_emails <> excluded.optional_emails",
+	}
 }
 
 // ClockOffset is the column clock_offset_seconds.

@@ -114,6 +114,25 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+func TestKeepOfAnEarlierRelease(t *testing.T) {
+	w := newWorld(t)
+	w.keep(t, w.at("Europe/Berlin", 3))
+	err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, `update companies set optional_emails = false where company_id = $1`, w.company)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := w.at("Asia/Tokyo", 2)
+	if w.keep(t, old); w.kept(t).OptionalEmails {
+		t.Error("an older version changed the copy")
+	}
+	if w.keep(t, w.at("Europe/Berlin", 3)); w.kept(t) != w.at("Europe/Berlin", 3) {
+		t.Errorf("the same version does not complete the copy: %+v", w.kept(t))
+	}
+}
+
 func TestKept(t *testing.T) {
 	w := newWorld(t)
 	named := tenancy.New(w.db, w.auth, tenancy.Timezone(), tenancy.Name())
