@@ -47,10 +47,12 @@ func exportedMembers() []*customerv1.ExportMember {
 
 // profileUpdate converts the body of PUT /customer/{id}/profile. The interface requires first name,
 // last name and e-mail address, but the service leaves them unchanged if they are unset. They are
-// therefore always set, and the service reports an empty one.
+// therefore always set, and the service reports an empty one. An empty address is also reported for a company that
+// allows customers without one.
 func profileUpdate(in *edgeav1.ProfileUpdate) *customerv1.UpdateCustomerRequest {
 	firstName, lastName, email := in.GetFirstname(), in.GetLastname(), in.GetEmail()
 	update := &customerv1.UpdateCustomerRequest{FirstName: &firstName, LastName: &lastName, Email: &email}
+	update.RequireEmail = strings.TrimSpace(email) == ""
 	if in != nil {
 		update.Mobile = in.Mobile
 	}

@@ -270,6 +270,9 @@ func TestProfile(t *testing.T) {
 		if u.FirstName == nil || u.GetFirstName() != "" || u.Mobile == nil || u.GetMobile() != "" {
 			t.Errorf("got %v", u)
 		}
+		if u.Email == nil || u.GetEmail() != "" || !u.GetRequireEmail() {
+			t.Errorf("a missing email does not get refused for every company: %v", u)
+		}
 	})
 	t.Run("unescapes an identifier once", func(t *testing.T) {
 		for escaped, want := range map[string]string{"cust%5Fx": "cust_x", "cust%255Fx": "cust%5Fx"} {

@@ -36,7 +36,7 @@ func (c *client) Company(ctx context.Context, company id.Company) (Company, erro
 	in := resp.GetCompany()
 	return Company{
 		ID: company, Name: in.GetName(), Timezone: in.GetTimezone(), Currency: in.GetCurrency(),
-		UniqueEmails: in.GetUniqueCustomerEmails(), Version: in.GetVersion(),
-		ClockOffset: in.GetClockOffsetSeconds(),
+		UniqueEmails: in.GetUniqueCustomerEmails(), OptionalEmails: in.GetOptionalCustomerEmails(),
+		Version: in.GetVersion(), ClockOffset: in.GetClockOffsetSeconds(),
 	}, nil
 }

@@ -36,6 +36,14 @@ func UniqueEmails() Column {
 	return Column{name: "unique_emails", field: func(c *Company) any { return &c.UniqueEmails }}
 }
 
+// OptionalEmails is the column optional_emails.
+func OptionalEmails() Column {
+	return Column{
+		name: "optional_emails", field: func(c *Company) any { return &c.OptionalEmails },
+		missing: "c.optional_emails <> excluded.optional_emails",
+	}
+}
+
 // ClockOffset is the column clock_offset_seconds.
 func ClockOffset() Column {
 	return Column{name: "clock_offset_seconds", field: func(c *Company) any { return &c.ClockOffset }, isClaim: true}

@@ -63,7 +63,7 @@ func FromEvent(m bus.Message) (Company, error) {
 	company, err := id.Parse[id.Company](in.GetId())
 	return Company{
 		ID: company, Name: in.GetName(), Timezone: in.GetTimezone(), Currency: in.GetCurrency(),
-		UniqueEmails: in.GetUniqueCustomerEmails(), Version: in.GetVersion(),
-		ClockOffset: in.GetClockOffsetSeconds(),
+		UniqueEmails: in.GetUniqueCustomerEmails(), OptionalEmails: in.GetOptionalCustomerEmails(),
+		Version: in.GetVersion(), ClockOffset: in.GetClockOffsetSeconds(),
 	}, err
 }

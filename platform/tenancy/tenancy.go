@@ -2,8 +2,8 @@
 // service, so that the service rarely needs to call auth.
 //
 // The auth service owns the companies. Other services need facts about them: the time zone, the
-// currency, and whether e-mail addresses must be unique. A service gets these facts from three
-// sources. Each has the company's version, and the newest version counts:
+// currency, and whether e-mail addresses must be unique or may be missing. A service gets these facts
+// from three sources. Each has the company's version, and the newest version counts:
 //
 //   - the caller's token, with the facts at the time when it was issued;
 //   - the copy in the table companies of the service's database, which follows auth's events, and
@@ -29,13 +29,14 @@ import (
 // Company has the facts about a company that services need. A service keeps only the facts of its
 // columns; the other fields are zero. To add a fact, add a field here and a Column.
 type Company struct {
-	ID           id.Company
-	Name         string // only from Kept
-	Timezone     string // IANA name
-	Currency     string // ISO 4217
-	UniqueEmails bool   // whether each customer must have another e-mail address
-	ClockOffset  int64  // by how many seconds the company's test clock is ahead; 0 in live mode
-	Version      int64  // the company's version that has these facts; 0 if it is not known
+	ID             id.Company
+	Name           string // only from Kept
+	Timezone       string // IANA name
+	Currency       string // ISO 4217
+	UniqueEmails   bool   // whether each customer must have another e-mail address
+	OptionalEmails bool   // whether customers may have no e-mail address
+	ClockOffset    int64  // by how many seconds the company's test clock is ahead; 0 in live mode
+	Version        int64  // the company's version that has these facts; 0 if it is not known
 }
 
 // Location returns the company's time zone.

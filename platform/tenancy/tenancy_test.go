@@ -28,6 +28,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 var schema = pg.Migrations{Part: "sample", FS: fstest.MapFS{
 	"0001_companies.sql": {Data: []byte(`-- +goose Up
 create table companies (company_id uuid primary key, name text not null default '', timezone text not null, unique_emails boolean not null default false,
+	optional_emails boolean not null default false,
 	clock_offset_seconds bigint not null default 0, version bigint not null);
 select tenant_table('companies');
 `)},
@@ -60,14 +61,14 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
 	w := &world{db: testkit.DB(t, schema), auth: &fakeAuth{}, company: id.New[id.Company]()}
-	w.Companies = tenancy.New(w.db, w.auth, tenancy.Timezone(), tenancy.UniqueEmails())
+	w.Companies = tenancy.New(w.db, w.auth, tenancy.Timezone(), tenancy.UniqueEmails(), tenancy.OptionalEmails())
 	w.claimable = tenancy.New(w.db, w.auth, tenancy.Timezone())
 	return w
 }
 
 // at returns the company with a time zone and a version.
 func (w *world) at(zone string, version int64) tenancy.Company {
-	return tenancy.Company{ID: w.company, Timezone: zone, UniqueEmails: true, Version: version}
+	return tenancy.Company{ID: w.company, Timezone: zone, UniqueEmails: true, OptionalEmails: true, Version: version}
 }
 
 func (w *world) keep(t *testing.T, companies ...tenancy.Company) {
@@ -110,6 +111,25 @@ func TestKeep(t *testing.T) {
 	}
 	if got := w.kept(t); got != w.at("Europe/Berlin", 3) {
 		t.Errorf("the copy is %+v, not the newest state", got)
+	}
+}
+
+func TestKeepOfAnEarlierRelease(t *testing.T) {
+	w := newWorld(t)
+	w.keep(t, w.at("Europe/Berlin", 3))
+	err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, `update companies set optional_emails = false where company_id = $1`, w.company)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := w.at("Asia/Tokyo", 2)
+	if w.keep(t, old); w.kept(t).OptionalEmails {
+		t.Error("an older version changed the copy")
+	}
+	if w.keep(t, w.at("Europe/Berlin", 3)); w.kept(t) != w.at("Europe/Berlin", 3) {
+		t.Errorf("the same version does not complete the copy: %+v", w.kept(t))
 	}
 }
 
@@ -174,7 +194,7 @@ func TestOf(t *testing.T) {
 		w.keep(t, w.at("Asia/Tokyo", 3))
 		for version, zone := range map[int64]string{2: "Asia/Tokyo", 3: "Asia/Tokyo", 4: "UTC"} {
 			for name, read := range map[string]func(context.Context) (tenancy.Company, error){"Of": w.Of, "Claimed": w.Claimed} {
-				if got, err := read(w.signed(t, "UTC", version)); err != nil || got.Timezone != zone || !got.UniqueEmails {
+				if got, err := read(w.signed(t, "UTC", version)); err != nil || got.Timezone != zone || !got.UniqueEmails || !got.OptionalEmails {
 					t.Errorf("%s with a token of version %d: %+v, %v", name, version, got, err)
 				}
 			}
@@ -252,7 +272,7 @@ func TestRefreshCompany(t *testing.T) {
 
 func TestFollow(t *testing.T) {
 	event := func(t *testing.T, w *world, subject, zone string, version int64) bus.Message {
-		snapshot := &authv1.CompanySnapshot{Id: w.company.String(), Timezone: zone, Currency: "EUR", UniqueCustomerEmails: true, Version: version}
+		snapshot := &authv1.CompanySnapshot{Id: w.company.String(), Timezone: zone, Currency: "EUR", UniqueCustomerEmails: true, OptionalCustomerEmails: true, Version: version}
 		var e proto.Message = &authv1.CompanyUpdated{Company: snapshot}
 		if subject == subjects.CompanyCreated {
 			e = &authv1.CompanyCreated{Company: snapshot}

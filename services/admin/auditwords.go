@@ -229,7 +229,8 @@ func (l auditLine) value(field, value string) *message {
 		return bare(strings.ReplaceAll(value, "_", " "))
 	case "currency":
 		return linked(currencyName(value), "")
-	case "unique_customer_emails", "enabled", "active", "policy_waived", "price_kept", "buyer_keeps_control":
+	case "unique_customer_emails", "optional_customer_emails", "enabled", "active", "policy_waived", "price_kept",
+		"buyer_keeps_control":
 		return flag(value)
 	case "role", "kind":
 		return bare(upperFirst(value))

@@ -25,17 +25,21 @@ func (r *request) company() error {
 	if c.GetUniqueCustomerEmails() {
 		f.values.Set("unique", "on")
 	}
+	if c.GetOptionalCustomerEmails() {
+		f.values.Set("optional", "on")
+	}
 	return r.render("company", r.companyPage(f))
 }
 
 func (r *request) updateCompany() error {
-	f := r.sent(map[string]string{"unique_customer_emails": "unique"})
+	f := r.sent(map[string]string{"unique_customer_emails": "unique", "optional_customer_emails": "optional"})
 	name, timezone, currency, unique := f.required("name", msg("settings.company.name_label")), f.required("timezone", msg("settings.company.timezone_label")), f.text("currency"), f.Get("unique") != ""
+	optional := f.Get("optional") != ""
 	if _, err := zone.Load(timezone); timezone != "" && err != nil {
 		f.add("timezone", msg("settings.company.timezone_unknown"))
 	}
 	_, err := submit(r, f, r.services.companies.UpdateCompany, &authv1.UpdateCompanyRequest{
-		Name: &name, Timezone: &timezone, Currency: &currency, UniqueCustomerEmails: &unique,
+		Name: &name, Timezone: &timezone, Currency: &currency, UniqueCustomerEmails: &unique, OptionalCustomerEmails: &optional,
 	})
 	if err != nil {
 		return r.again(err, "company", r.companyPage(f))

@@ -68,11 +68,19 @@ func (r *request) newCustomer() error {
 // customerFields are the form's names of the service's fields.
 var customerFields = map[string]string{"first_name": "first", "last_name": "last"}
 
+// customerEmail returns the e-mail address of a form for a customer; nil is a new customer.
+func (r *request) customerEmail(f *form, c *customerv1.Customer) string {
+	if r.session.NeedsEmail(c) {
+		return f.required("email", msg("desk.field.email"))
+	}
+	return f.text("email")
+}
+
 func (r *request) createCustomer() error {
 	f := r.sent(customerFields)
 	res, err := submit(r, f, r.services.customers.CreateCustomer, &customerv1.CreateCustomerRequest{
 		FirstName: f.required("first", msg("desk.field.first")), LastName: f.required("last", msg("desk.field.last")),
-		Email: f.required("email", msg("desk.field.email")), Mobile: f.text("mobile"),
+		Email: r.customerEmail(f, nil), Mobile: f.text("mobile"),
 	})
 	if err != nil {
 		return r.again(err, "customer-new", customerFormPage{f})
@@ -297,7 +305,7 @@ func (r *request) updateCustomer() error {
 	}
 	f := r.sent(customerFields)
 	page.Form = f
-	first, last, email, mobile := f.required("first", msg("desk.field.first")), f.required("last", msg("desk.field.last")), f.required("email", msg("desk.field.email")), f.text("mobile")
+	first, last, email, mobile := f.required("first", msg("desk.field.first")), f.required("last", msg("desk.field.last")), r.customerEmail(f, page.Customer), f.text("mobile")
 	_, err = submit(r, f, r.services.customers.UpdateCustomer, &customerv1.UpdateCustomerRequest{
 		Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile, ExpectedVersion: f.expectedVersion(page.Customer.GetVersion()),
 	})

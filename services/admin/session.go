@@ -15,6 +15,7 @@ import (
 	"reservation.dev/platform/token"
 	"reservation.dev/platform/zone"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
 // session is the signed-in administrator of a request.
@@ -45,6 +46,13 @@ func (s *session) TestData() bool { return s.test }
 // LastNotice returns the time of the latest notice, as the form that dismisses it sends it.
 func (s *session) LastNotice() string {
 	return s.Notices[len(s.Notices)-1].GetAt().AsTime().Format(time.RFC3339Nano)
+}
+
+// NeedsEmail reports whether a customer must have an e-mail address; nil is a new customer. A customer without an
+// address can stay without one, even if the company does not allow it any more.
+func (s *session) NeedsEmail(c *customerv1.Customer) bool {
+	isWithout := c != nil && c.GetEmail() == ""
+	return !isWithout && !s.Company.GetOptionalCustomerEmails()
 }
 
 // isToken reports whether a form's token is for this session's pages in a mode. It compares in constant time.

@@ -134,7 +134,7 @@ func (r *request) checkInBought(booking string) error {
 func (r *request) addGuest(f *form) (*customerv1.Customer, error) {
 	req := &customerv1.CreateCustomerRequest{
 		FirstName: f.required("first", msg("desk.field.first")), LastName: f.required("last", msg("desk.field.last")),
-		Email: f.required("email", msg("desk.field.email")), Mobile: f.text("mobile"),
+		Email: r.customerEmail(f, nil), Mobile: f.text("mobile"),
 	}
 	if f.Failed() {
 		return nil, errNotAccepted

@@ -14,10 +14,12 @@ type Company struct {
 	Timezone string     `db:"timezone"`
 	Currency string     `db:"currency"`
 	// UniqueEmails requires that no two customers have the same e-mail address.
-	UniqueEmails bool      `db:"unique_customer_emails"`
-	Version      int64     `db:"version"`
-	CreatedAt    time.Time `db:"created_at"`
-	UpdatedAt    time.Time `db:"updated_at"`
+	UniqueEmails bool `db:"unique_customer_emails"`
+	// OptionalEmails allows customers without an e-mail address.
+	OptionalEmails bool      `db:"optional_customer_emails"`
+	Version        int64     `db:"version"`
+	CreatedAt      time.Time `db:"created_at"`
+	UpdatedAt      time.Time `db:"updated_at"`
 	// LiveVersion is the version of the company in live mode whose settings a company in test mode
 	// has; 0 for a company in live mode.
 	LiveVersion int64 `db:"live_version"`
@@ -30,6 +32,7 @@ func (c *Company) facts() []Detail {
 	all := []Detail{
 		{Field: "name", After: c.Name}, {Field: "timezone", After: c.Timezone}, {Field: "currency", After: c.Currency},
 		{Field: "unique_customer_emails", After: strconv.FormatBool(c.UniqueEmails)},
+		{Field: "optional_customer_emails", After: strconv.FormatBool(c.OptionalEmails)},
 	}
 	if c.ID.IsTest() {
 		all = append(all, Detail{Field: "clock_offset_seconds", After: strconv.FormatInt(c.ClockOffset, 10)})
@@ -39,8 +42,8 @@ func (c *Company) facts() []Detail {
 
 // companyFields are the fields that a change sets; nil: unchanged.
 type companyFields struct {
-	name, timezone, currency *string
-	uniqueEmails             *bool
+	name, timezone, currency     *string
+	uniqueEmails, optionalEmails *bool
 }
 
 // checked checks the fields and returns them as they are stored.
@@ -60,7 +63,7 @@ func (f companyFields) checked() (companyFields, error) {
 
 // areCopied reports whether one of the fields is part of the copies in other services.
 func (f companyFields) areCopied() bool {
-	return f.timezone != nil || f.currency != nil || f.uniqueEmails != nil
+	return f.timezone != nil || f.currency != nil || f.uniqueEmails != nil || f.optionalEmails != nil
 }
 
 // update applies the fields to c, and reports whether that changed anything.
@@ -77,6 +80,9 @@ func (c *Company) update(f companyFields, now time.Time) bool {
 	}
 	if f.uniqueEmails != nil {
 		c.UniqueEmails = *f.uniqueEmails
+	}
+	if f.optionalEmails != nil {
+		c.OptionalEmails = *f.optionalEmails
 	}
 	if *c == before {
 		return false

@@ -11,7 +11,7 @@ import (
 func companyMessage(c Company) *authv1.Company {
 	return &authv1.Company{
 		Id: c.ID.String(), Name: c.Name, Timezone: c.Timezone, Currency: c.Currency, Version: c.Version,
-		UniqueCustomerEmails: c.UniqueEmails, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
+		UniqueCustomerEmails: c.UniqueEmails, OptionalCustomerEmails: c.OptionalEmails, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
 		ClockOffsetSeconds: c.ClockOffset,
 	}
 }
@@ -19,7 +19,7 @@ func companyMessage(c Company) *authv1.Company {
 func companySnapshot(c Company) *authv1.CompanySnapshot {
 	return &authv1.CompanySnapshot{
 		Id: c.ID.String(), Name: c.Name, Timezone: c.Timezone, Currency: c.Currency, Version: c.Version,
-		UniqueCustomerEmails: c.UniqueEmails, ClockOffsetSeconds: c.ClockOffset,
+		UniqueCustomerEmails: c.UniqueEmails, OptionalCustomerEmails: c.OptionalEmails, ClockOffsetSeconds: c.ClockOffset,
 	}
 }
 

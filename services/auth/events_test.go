@@ -39,7 +39,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 3
 
 	_, err := server.CreateCompany(ctx, &authv1.CreateCompanyRequest{Name: "Riverside Yoga", Timezone: "Europe/London", Currency: "GBP"})
 	must(t, err)
-	_, err = server.UpdateCompany(ctx, &authv1.UpdateCompanyRequest{Name: ptr("Riverside"), UniqueCustomerEmails: ptr(true)})
+	_, err = server.UpdateCompany(ctx, &authv1.UpdateCompanyRequest{Name: ptr("Riverside"), UniqueCustomerEmails: ptr(true), OptionalCustomerEmails: ptr(true)})
 	must(t, err)
 	client, err := server.CreateApiClient(ctx, &authv1.CreateApiClientRequest{Name: "CRM", Scopes: []string{"profile:read"}})
 	must(t, err)

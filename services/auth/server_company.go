@@ -18,7 +18,7 @@ func (s *Server) CreateCompany(ctx context.Context, req *authv1.CreateCompanyReq
 	var check checks
 	c := Company{
 		Name: check.Line("name", req.GetName(), 1, maxName), Timezone: req.GetTimezone(), Currency: req.GetCurrency(),
-		UniqueEmails: req.GetUniqueCustomerEmails(),
+		UniqueEmails: req.GetUniqueCustomerEmails(), OptionalEmails: req.GetOptionalCustomerEmails(),
 	}
 	check.Timezone("timezone", c.Timezone)
 	check.Currency("currency", c.Currency)
@@ -61,7 +61,10 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 	if company.IsTest() {
 		return nil, testMode("change the company in live mode; the test mode follows")
 	}
-	fields, err := companyFields{name: req.Name, timezone: req.Timezone, currency: req.Currency, uniqueEmails: req.UniqueCustomerEmails}.checked()
+	fields, err := companyFields{
+		name: req.Name, timezone: req.Timezone, currency: req.Currency,
+		uniqueEmails: req.UniqueCustomerEmails, optionalEmails: req.OptionalCustomerEmails,
+	}.checked()
 	if err != nil {
 		return nil, err
 	}

@@ -119,6 +119,31 @@ func TestCompanies(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a company says whether customers may have no e-mail address", func(t *testing.T) {
+		made, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "x", Timezone: "UTC", Currency: "GBP", OptionalCustomerEmails: true})
+		if err != nil || !made.GetCompany().GetOptionalCustomerEmails() {
+			t.Fatalf("got %v, %v", made, err)
+		}
+		company := made.GetCompany().GetId()
+		for _, step := range []struct {
+			req      *authv1.UpdateCompanyRequest
+			optional bool
+			version  int64
+		}{
+			{&authv1.UpdateCompanyRequest{Name: ptr("y")}, true, 2},
+			{&authv1.UpdateCompanyRequest{OptionalCustomerEmails: ptr(true)}, true, 2},
+			{&authv1.UpdateCompanyRequest{OptionalCustomerEmails: ptr(false)}, false, 3},
+		} {
+			res, err := r.companies.UpdateCompany(r.as(company), step.req)
+			if err != nil || res.GetCompany().GetOptionalCustomerEmails() != step.optional || res.GetCompany().GetVersion() != step.version {
+				t.Errorf("%v: got %v, %v", step.req, res, err)
+			}
+			got, err := r.companies.GetCompany(r.as(company), &authv1.GetCompanyRequest{})
+			if err != nil || got.GetCompany().GetOptionalCustomerEmails() != step.optional {
+				t.Errorf("%v: got %v, %v", step.req, got, err)
+			}
+		}
+	})
 	t.Run("a company must exist before it gets credentials", func(t *testing.T) {
 		_, err := r.clients.CreateApiClient(r.as(id.New[id.Company]().String()), &authv1.CreateApiClientRequest{Name: "x", Scopes: []string{"profile:read"}})
 		if !fault.Is(err, fault.NotFound) {

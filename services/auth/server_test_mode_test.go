@@ -153,11 +153,12 @@ func TestTheTestModeFollows(t *testing.T) {
 	t.Run("an update of the company in live mode", func(t *testing.T) {
 		live := r.company()
 		test := r.testCompany(live).GetId()
-		req := &authv1.UpdateCompanyRequest{Name: ptr("Atelier"), Timezone: ptr("Europe/Paris"), Currency: ptr("EUR"), UniqueCustomerEmails: ptr(true)}
+		req := &authv1.UpdateCompanyRequest{Name: ptr("Atelier"), Timezone: ptr("Europe/Paris"), Currency: ptr("EUR"), UniqueCustomerEmails: ptr(true), OptionalCustomerEmails: ptr(true)}
 		if _, err := r.companies.UpdateCompany(r.as(live), req); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.read(test); got.GetName() != "Atelier" || got.GetTimezone() != "Europe/Paris" || got.GetCurrency() != "EUR" || !got.GetUniqueCustomerEmails() || got.GetVersion() != 2 {
+		if got := r.read(test); got.GetName() != "Atelier" || got.GetTimezone() != "Europe/Paris" || got.GetCurrency() != "EUR" || !got.GetUniqueCustomerEmails() ||
+			!got.GetOptionalCustomerEmails() || got.GetVersion() != 2 {
 			t.Errorf("got %v", got)
 		}
 	})

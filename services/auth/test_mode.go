@@ -32,7 +32,8 @@ func (c *Company) follow(live Company, now time.Time) bool {
 	if live.Version <= c.LiveVersion {
 		return false
 	}
-	c.Name, c.Timezone, c.Currency, c.UniqueEmails = live.Name, live.Timezone, live.Currency, live.UniqueEmails
+	c.Name, c.Timezone, c.Currency = live.Name, live.Timezone, live.Currency
+	c.UniqueEmails, c.OptionalEmails = live.UniqueEmails, live.OptionalEmails
 	c.LiveVersion, c.UpdatedAt = live.Version, now
 	c.Version++
 	return true

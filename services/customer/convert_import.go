@@ -11,8 +11,41 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// imported checks one line and returns its customer.
-func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Customer, error) {
+// importedLine is a line of an import that is checked.
+type importedLine struct {
+	// reference is that of the line as it was sent.
+	reference string
+	customer  Customer
+	// failed is why the line is refused; nil if it is not.
+	failed error
+	// exceptEmail is the same without the check of the e-mail address.
+	exceptEmail error
+}
+
+// refused returns why the line is refused by the rules of the company; nil if it is not.
+func (l importedLine) refused(rules emailRules) error {
+	if rules.optional && l.customer.Email == "" {
+		return l.exceptEmail
+	}
+	return l.failed
+}
+
+// accepted returns the customers of the lines that are not refused, with their references. If several lines have
+// the same reference, the first one counts.
+func accepted(lines []importedLine, rules emailRules) (customers []Customer, references []string) {
+	seen := map[string]bool{}
+	for _, l := range lines {
+		if l.refused(rules) != nil || seen[*l.customer.Reference] {
+			continue
+		}
+		seen[*l.customer.Reference] = true
+		customers, references = append(customers, l.customer), append(references, *l.customer.Reference)
+	}
+	return customers, references
+}
+
+// imported checks one line.
+func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) importedLine {
 	var f check.Fields
 	reference := f.Line("reference", line.GetReference(), 1, maxReference)
 	c := described(line)
@@ -24,42 +57,47 @@ func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Cus
 			f.Add("created_at", "range", "must be in the past, and not before 1900")
 		}
 	}
-	return c, f.Err()
+	return importedLine{reference: line.GetReference(), customer: c, failed: f.Err(), exceptEmail: exceptEmail(&f)}
 }
 
 // importOutcome is the outcome for the references of a batch.
 type importOutcome struct {
+	rules  emailRules
 	erased map[string]bool        // references of erased customers
 	taken  map[string]bool        // references with an e-mail address that another customer has
 	stored map[string]id.Customer // customers by reference
 	isNew  map[id.Customer]bool
 }
 
-// write completes the result of a line. The first line with a reference has created the customer.
-func (o importOutcome) write(r *customerv1.ImportCustomerResult) {
-	switch {
-	case r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED:
-		return
-	case o.erased[r.GetReference()]:
-		refuse(r, fault.InvalidFields(fault.Field{Field: "reference", Rule: "erased", Message: "belongs to an erased customer"}))
-		return
-	case o.taken[r.GetReference()]:
-		refuse(r, emailExists())
-		return
+// result returns the result of a line. The first line with a reference has created the customer.
+func (o importOutcome) result(line importedLine) *customerv1.ImportCustomerResult {
+	if err := line.refused(o.rules); err != nil {
+		return refused(line.reference, fault.From(err))
 	}
-	customer := o.stored[r.GetReference()]
-	r.Id, r.Outcome = customer.String(), customerv1.ImportOutcome_IMPORT_OUTCOME_EXISTED
+	reference := *line.customer.Reference
+	switch {
+	case o.erased[reference]:
+		return refused(reference, fault.InvalidFields(fault.Field{Field: "reference", Rule: "erased", Message: "belongs to an erased customer"}))
+	case o.taken[reference]:
+		return refused(reference, emailExists())
+	}
+	customer := o.stored[reference]
+	r := &customerv1.ImportCustomerResult{
+		Reference: reference, Id: customer.String(), Outcome: customerv1.ImportOutcome_IMPORT_OUTCOME_EXISTED,
+	}
 	if o.isNew[customer] {
 		r.Outcome = customerv1.ImportOutcome_IMPORT_OUTCOME_CREATED
 		delete(o.isNew, customer)
 	}
+	return r
 }
 
-func refuse(r *customerv1.ImportCustomerResult, f *fault.Error) {
-	r.Outcome = customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED
+func refused(reference string, f *fault.Error) *customerv1.ImportCustomerResult {
+	r := &customerv1.ImportCustomerResult{Reference: reference, Outcome: customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED}
 	if len(f.Fields) > 0 {
 		r.Field, r.Rule, r.Message = f.Fields[0].Field, f.Fields[0].Rule, f.Fields[0].Message
 	}
+	return r
 }
 
 // storable drops texts that PostgreSQL cannot store, which cannot be references.

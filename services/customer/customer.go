@@ -78,6 +78,12 @@ func (c Change) check(failed *check.Fields) {
 	}
 }
 
+// emptiesEmail reports whether the update sets the e-mail address to nothing.
+func (c Change) emptiesEmail() bool {
+	email, ok := c.Fields["email"]
+	return ok && email == ""
+}
+
 // Apply makes a change at an instant and reports whether anything changed.
 func (c *Customer) Apply(in Change, now time.Time) bool {
 	before := *c

@@ -53,4 +53,7 @@
 //     release that erases. Notes are in no event.
 //  16. For a company in test mode, the times of creations and changes are those of its test clock.
 //     Domain events and erasures have the real time.
+//  17. A customer has no e-mail address, which is then the empty text, only if the company allowed it in the
+//     commit that created the customer or removed the address. A customer without an address can stay without
+//     one, and can be changed, after the company no longer allows it. Invariant 8 does not apply to them.
 package customer

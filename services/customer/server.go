@@ -54,9 +54,7 @@ func (s *Server) CreateCustomer(ctx context.Context, req *customerv1.CreateCusto
 		return nil, err
 	}
 	c := described(req)
-	var f check.Fields
-	c.check(&f)
-	if err := f.Err(); err != nil {
+	if err := s.checkNew(ctx, &c); err != nil {
 		return nil, err
 	}
 	c.ID, c.Version, c.CreatedAt = id.Customer(s.newID()), 1, s.clock(company)
@@ -64,7 +62,7 @@ func (s *Server) CreateCustomer(ctx context.Context, req *customerv1.CreateCusto
 	resp := &customerv1.CreateCustomerResponse{}
 	return idem.Write(ctx, s.companyStore(), company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		resp.Customer = message(c)
-		if err := s.store.takeEmail(ctx, tx, company.ID, c, ""); err != nil {
+		if err := s.store.giveEmail(ctx, tx, company.ID, c); err != nil {
 			return err
 		}
 		s.store.insert(tx, company.ID, c)
@@ -122,13 +120,7 @@ func (s *Server) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCusto
 		return nil, err
 	}
 	change := changeOf(req)
-	var f check.Fields
-	change.check(&f)
-	if err := f.Err(); err != nil {
-		// A missing customer is reported before invalid fields.
-		if _, missing := s.store.get(ctx, company.ID, customer); missing != nil {
-			return nil, missing
-		}
+	if err := s.checkChange(ctx, company, customer, change, req); err != nil {
 		return nil, err
 	}
 	resp := &customerv1.UpdateCustomerResponse{}
@@ -145,6 +137,11 @@ func (s *Server) update(ctx context.Context, tx *pg.Tx, company tenancy.Company,
 	if err != nil {
 		return c, err
 	}
+	if change.emptiesEmail() && c.Email != "" {
+		if err := s.store.omitEmail(ctx, tx, company.ID); err != nil {
+			return c, err
+		}
+	}
 	if err := check.Version(c.Version, expected, "customer"); err != nil {
 		return c, err
 	}
@@ -152,7 +149,7 @@ func (s *Server) update(ctx context.Context, tx *pg.Tx, company tenancy.Company,
 	if !c.Apply(change, s.clock(company)) {
 		return c, nil
 	}
-	if c.Email != before.Email {
+	if c.Email != before.Email && c.Email != "" {
 		if err := s.store.takeEmail(ctx, tx, company.ID, c, before.Email); err != nil {
 			return c, err
 		}

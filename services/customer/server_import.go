@@ -46,7 +46,7 @@ func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.Impo
 // importBatch stores a batch and returns the result of each line.
 func (s *Server) importBatch(ctx context.Context, company tenancy.Company, in []*customerv1.ImportedCustomer) ([]*customerv1.ImportCustomerResult, error) {
 	now := s.clock(company)
-	b, err := s.readBatch(ctx, in, now)
+	lines, err := s.readBatch(ctx, in, now)
 	if err != nil {
 		return nil, err
 	}
@@ -57,67 +57,54 @@ func (s *Server) importBatch(ctx context.Context, company tenancy.Company, in []
 	defer release()
 	var o importOutcome
 	err = s.companyStore().Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
-		o, err = s.storeBatch(ctx, tx, company, b, now)
+		o, err = s.storeBatch(ctx, tx, company, lines, now)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range b.results {
-		o.write(r)
+	results := make([]*customerv1.ImportCustomerResult, len(lines))
+	for i, line := range lines {
+		results[i] = o.result(line)
 	}
-	return b.results, nil
+	return results, nil
 }
 
-// importedBatch is a batch of an import: a result for each line, and a customer for each reference
-// among the valid lines.
-type importedBatch struct {
-	results    []*customerv1.ImportCustomerResult
-	customers  []Customer
-	references []string
-}
-
-// readBatch checks the lines of a batch. If several lines have the same reference, the first one
-// counts.
-func (s *Server) readBatch(ctx context.Context, in []*customerv1.ImportedCustomer, now time.Time) (importedBatch, error) {
-	b := importedBatch{results: make([]*customerv1.ImportCustomerResult, len(in))}
-	seen := map[string]bool{}
+// readBatch checks the lines of a batch.
+func (s *Server) readBatch(ctx context.Context, in []*customerv1.ImportedCustomer, now time.Time) ([]importedLine, error) {
+	lines := make([]importedLine, len(in))
 	for i, line := range in {
 		if ctx.Err() != nil {
-			return b, ctx.Err()
+			return nil, ctx.Err()
 		}
-		b.results[i] = &customerv1.ImportCustomerResult{Reference: line.GetReference()}
-		c, err := s.imported(line, now)
-		if err != nil {
-			refuse(b.results[i], fault.From(err))
-			continue
-		}
-		b.results[i].Reference = *c.Reference
-		if !seen[*c.Reference] {
-			seen[*c.Reference] = true
-			b.customers, b.references = append(b.customers, c), append(b.references, *c.Reference)
-		}
+		lines[i] = s.imported(line, now)
 	}
-	return b, nil
+	return lines, nil
 }
 
 // storeBatch stores the new customers of a batch and publishes their events.
-func (s *Server) storeBatch(ctx context.Context, tx *pg.Tx, company tenancy.Company, b importedBatch, now time.Time) (o importOutcome, err error) {
-	if len(b.customers) == 0 {
+func (s *Server) storeBatch(ctx context.Context, tx *pg.Tx, company tenancy.Company, lines []importedLine, now time.Time) (o importOutcome, err error) {
+	if o.rules, err = s.store.lockEmails(ctx, tx, company.ID); err != nil {
+		return o, err
+	}
+	customers, references := accepted(lines, o.rules)
+	if len(customers) == 0 {
 		return o, nil
 	}
-	if o.erased, err = s.store.erasedReferences(ctx, tx, company.ID, b.references); err != nil {
+	if o.erased, err = s.store.erasedReferences(ctx, tx, company.ID, references); err != nil {
 		return o, err
 	}
-	customers := without(b.customers, o.erased)
-	if o.taken, err = s.store.takeEmails(ctx, tx, company.ID, customers); err != nil {
-		return o, err
+	customers = without(customers, o.erased)
+	if o.rules.unique {
+		if o.taken, err = s.store.takenEmails(ctx, tx, company.ID, customers); err != nil {
+			return o, err
+		}
+		customers = without(customers, o.taken)
 	}
-	customers = without(customers, o.taken)
 	if o.isNew, err = s.store.importNew(ctx, tx, company.ID, customers, now); err != nil {
 		return o, err
 	}
-	if o.stored, err = s.store.byReference(ctx, tx, company.ID, b.references); err != nil {
+	if o.stored, err = s.store.byReference(ctx, tx, company.ID, references); err != nil {
 		return o, err
 	}
 	var events []outbox.Event

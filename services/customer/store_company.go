@@ -11,7 +11,7 @@ import (
 
 // NewCompanies returns the copies of companies in db. Missing ones are fetched from auth.
 func NewCompanies(db *pg.DB, auth tenancy.Auth) *tenancy.Companies {
-	return tenancy.New(db, auth, tenancy.UniqueEmails(), tenancy.ClockOffset())
+	return tenancy.New(db, auth, tenancy.UniqueEmails(), tenancy.OptionalEmails(), tenancy.ClockOffset())
 }
 
 // errNewCompany reports a company that has no copy yet.

@@ -15,7 +15,7 @@ import (
 // duplicates from before the company required unique addresses stay, and the change of the setting
 // must not read all customers. Locks for many addresses would fill PostgreSQL's lock table.
 // Transactions with many addresses therefore lock the company instead, and transactions with one
-// address share that lock.
+// address share that lock. Customers without an address are never duplicates of each other.
 const (
 	companyKey = `hashtextextended('customer-emails ' || $1::uuid, 0)`
 	addressKey = `hashtextextended('customer-email ' || $1::uuid || ' ' || lower($2::text), 0)`
@@ -30,14 +30,38 @@ const (
 	addressTakenSQL = `select lower($2::text) <> lower($3::text) and exists (select from customers
 		where company_id = $1 and deleted_at is null and email_key = lower($2::text) and id <> $4)`
 
-	lockAddressesSQL = `select unique_emails, case when unique_emails then pg_advisory_xact_lock(` + companyKey + `)::text end
+	lockAddressesSQL = `select optional_emails, unique_emails, case when unique_emails then pg_advisory_xact_lock(` + companyKey + `)::text end
 		from companies where company_id = $1`
+
+	optionalEmailsSQL = `select optional_emails from companies where company_id = $1`
 
 	addressesTakenSQL = `select n.reference from (
 			select reference, lower(email) as key, row_number() over (partition by lower(email) order by line) as nth
-			from unnest($2::text[], $3::text[]) with ordinality as n (reference, email, line)) n
+			from unnest($2::text[], $3::text[]) with ordinality as n (reference, email, line) where email <> '') n
 		where n.nth > 1 or exists (select from customers c where c.company_id = $1 and c.deleted_at is null and c.email_key = n.key)`
 )
+
+// giveEmail rejects the address of a new customer if the company does not allow it: a missing one, or one that
+// another customer has.
+func (s *store) giveEmail(ctx context.Context, tx *pg.Tx, company id.Company, c Customer) error {
+	if c.Email == "" {
+		return s.omitEmail(ctx, tx, company)
+	}
+	return s.takeEmail(ctx, tx, company, c, "")
+}
+
+// omitEmail rejects a missing address, unless the company allows it.
+func (s *store) omitEmail(ctx context.Context, tx *pg.Tx, company id.Company) error {
+	var optional bool
+	err := tx.QueryRow(ctx, optionalEmailsSQL, company).Scan(&optional)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return errNewCompany
+	case err == nil && !optional:
+		return emailMissing()
+	}
+	return err
+}
 
 // takeEmail rejects an address that another customer has if the company requires unique addresses,
 // and locks the address until tx ends. former is the customer's previous address; "" for a new
@@ -60,18 +84,24 @@ func (s *store) takeEmail(ctx context.Context, tx *pg.Tx, company id.Company, c 
 	return nil
 }
 
-// takeEmails does the same for new customers, and returns the references of those that are
-// rejected. If several customers of the list have the same address, the first one gets it.
-func (s *store) takeEmails(ctx context.Context, tx *pg.Tx, company id.Company, list []Customer) (refused map[string]bool, err error) {
-	var unique bool
+// emailRules are the rules of a company for the addresses of its customers.
+type emailRules struct {
+	optional, unique bool
+}
+
+// lockEmails returns the rules of the company. If it requires unique addresses, it locks all of them until tx ends.
+func (s *store) lockEmails(ctx context.Context, tx *pg.Tx, company id.Company) (rules emailRules, err error) {
 	var locked *string
-	err = tx.QueryRow(ctx, lockAddressesSQL, company).Scan(&unique, &locked)
+	err = tx.QueryRow(ctx, lockAddressesSQL, company).Scan(&rules.optional, &rules.unique, &locked)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, errNewCompany
+		return rules, errNewCompany
 	}
-	if err != nil || !unique {
-		return nil, err
-	}
+	return rules, err
+}
+
+// takenEmails returns the references of new customers with an address that another customer has. If several
+// customers of the list have the same address, the first one gets it.
+func (s *store) takenEmails(ctx context.Context, tx *pg.Tx, company id.Company, list []Customer) (refused map[string]bool, err error) {
 	references, emails := make([]string, len(list)), make([]string, len(list))
 	for i, c := range list {
 		references[i], emails[i] = *c.Reference, c.Email

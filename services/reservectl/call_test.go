@@ -245,6 +245,7 @@ func customerTests() []callTest {
 		{"customer list --query Ünal --archived=false --limit 7", customerv1.CustomerService_ListCustomers_FullMethodName, &customerv1.ListCustomersRequest{PageSize: 7, Query: "Ünal", Archived: proto.Bool(false)}},
 		{"customer get cust_1", customerv1.CustomerService_GetCustomer_FullMethodName, &customerv1.GetCustomerRequest{Id: "cust_1"}},
 		{"customer create --first-name A --last-name B --email a@example.com", customerv1.CustomerService_CreateCustomer_FullMethodName, &customerv1.CreateCustomerRequest{FirstName: "A", LastName: "B", Email: "a@example.com"}},
+		{"customer create --first-name A --last-name B", customerv1.CustomerService_CreateCustomer_FullMethodName, &customerv1.CreateCustomerRequest{FirstName: "A", LastName: "B"}},
 		{"customer update cust_1 --mobile=", customerv1.CustomerService_UpdateCustomer_FullMethodName, &customerv1.UpdateCustomerRequest{Id: "cust_1", Mobile: proto.String("")}},
 		{"customer archive cust_1", customerv1.CustomerService_ArchiveCustomer_FullMethodName, &customerv1.ArchiveCustomerRequest{Id: "cust_1", Archived: true}},
 		{"customer unarchive cust_1", customerv1.CustomerService_ArchiveCustomer_FullMethodName, &customerv1.ArchiveCustomerRequest{Id: "cust_1"}},

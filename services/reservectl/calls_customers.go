@@ -22,11 +22,11 @@ func customerCalls() []call {
 		},
 		{
 			use: "create", short: "Create a customer", method: customerv1.CustomerService_CreateCustomer_FullMethodName,
-			required: []string{"first_name", "last_name", "email"}, examples: []string{"--first-name Ada --last-name Lovelace --email ada@example.com"},
+			required: []string{"first_name", "last_name"}, examples: []string{"--first-name Ada --last-name Lovelace --email ada@example.com"},
 		},
 		{
 			use: "update CUSTOMER", short: "Change a customer; flags that are not given change nothing", method: customerv1.CustomerService_UpdateCustomer_FullMethodName,
-			args: []string{"id"}, examples: []string{"cust_… --email ada@example.com"},
+			args: []string{"id"}, hidden: []string{"require_email"}, examples: []string{"cust_… --email ada@example.com"},
 		},
 		{
 			use: "archive CUSTOMER", short: "Archive a customer", method: customerv1.CustomerService_ArchiveCustomer_FullMethodName,

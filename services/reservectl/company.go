@@ -40,6 +40,7 @@ func (a *app) companyCreate() *cobra.Command {
 	c.Flags().StringVar(&req.Timezone, "timezone", "", timezoneUsage)
 	c.Flags().StringVar(&req.Currency, "currency", "", currencyUsage())
 	c.Flags().BoolVar(&req.UniqueCustomerEmails, "unique-emails", false, uniqueEmailsUsage)
+	c.Flags().BoolVar(&req.OptionalCustomerEmails, "optional-emails", false, optionalEmailsUsage)
 	_ = c.RegisterFlagCompletionFunc("timezone", cobra.FixedCompletions(zoneRegions(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	completeFlag(c, "currency", money.Currencies())
 	return required(c, "name", "timezone", "currency")
@@ -47,7 +48,7 @@ func (a *app) companyCreate() *cobra.Command {
 
 func (a *app) companyUpdate() *cobra.Command {
 	var name, timezone, currency string
-	var unique bool
+	var unique, optional bool
 	c := &cobra.Command{
 		Use: "update", Short: "Change the company that --company names; flags that are not given change nothing", Args: exactly(),
 		Example: `  reservectl company update --company comp_… --unique-emails=false`,
@@ -60,6 +61,7 @@ func (a *app) companyUpdate() *cobra.Command {
 			res, err := authv1.NewCompanyServiceClient(s.conn).UpdateCompany(s.ctx, &authv1.UpdateCompanyRequest{
 				Id: a.access.CompanyID, Name: flagValue(c, "name", &name), Timezone: flagValue(c, "timezone", &timezone),
 				Currency: flagValue(c, "currency", &currency), UniqueCustomerEmails: flagValue(c, "unique-emails", &unique),
+				OptionalCustomerEmails: flagValue(c, "optional-emails", &optional),
 			})
 			if err != nil {
 				return err
@@ -71,6 +73,7 @@ func (a *app) companyUpdate() *cobra.Command {
 	c.Flags().StringVar(&timezone, "timezone", "", timezoneUsage)
 	c.Flags().StringVar(&currency, "currency", "", currencyUsage())
 	c.Flags().BoolVar(&unique, "unique-emails", false, uniqueEmailsUsage)
+	c.Flags().BoolVar(&optional, "optional-emails", false, optionalEmailsUsage)
 	return c
 }
 
@@ -88,14 +91,15 @@ func (a *app) companyList() *cobra.Command {
 func companyRow(c *authv1.Company) row {
 	return row{
 		{"id", c.GetId()}, {"name", c.GetName()}, {"timezone", c.GetTimezone()}, {"currency", c.GetCurrency()},
-		{"unique_customer_emails", c.GetUniqueCustomerEmails()},
+		{"unique_customer_emails", c.GetUniqueCustomerEmails()}, {"optional_customer_emails", c.GetOptionalCustomerEmails()},
 	}
 }
 
 // The help of the flags that create and update share.
 const (
-	timezoneUsage     = "IANA time zone, for example Europe/London"
-	uniqueEmailsUsage = "refuse two customers with the same e-mail address"
+	timezoneUsage       = "IANA time zone, for example Europe/London"
+	uniqueEmailsUsage   = "refuse two customers with the same e-mail address"
+	optionalEmailsUsage = "allow customers without an e-mail address"
 )
 
 // currencyUsage returns the help of --currency.

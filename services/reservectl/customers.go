@@ -37,7 +37,7 @@ or have underscores:
   reference   required; also accepted as id or customer_id
   firstname   required
   lastname    required
-  email       required
+  email       required; can be empty if the company allows customers without one
   mobile      optional; also accepted as phone
   archived    true or false (default: false)
   created_at  date or date-time, in UTC unless it has an offset (default: now)`,

@@ -25,6 +25,7 @@ func TestAdditions(t *testing.T) {
 		{"rules for every resource", testRules},
 		{"bodies and answers", testBodies},
 		{"customers", testCustomers},
+		{"customers without an e-mail address", testOptionalEmails},
 		{"events", testEvents},
 		{"event dates", testEventDates},
 		{"booking rules", testBookingRules},

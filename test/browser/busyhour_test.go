@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
@@ -55,6 +56,12 @@ func (b *tab) chooseAndWait(label, value string) {
 	}
 }
 
+// allowNoEmail sets whether customers of the company may have no e-mail address.
+func (w *world) allowNoEmail(t *testing.T, optional bool) {
+	t.Helper()
+	from(w.op.Companies.UpdateCompany(w.company.Ctx(t.Context()), &authv1.UpdateCompanyRequest{OptionalCustomerEmails: &optional})).must(t)
+}
+
 // testBusyHour is a front desk's busiest hour, on a phone.
 func (w *world) testBusyHour(t *testing.T) { // invariant 1
 	b := w.busyHour(t)
@@ -73,6 +80,22 @@ func (w *world) testBusyHour(t *testing.T) { // invariant 1
 			if taps := b.actions - before - 2; taps > walkInTaps {
 				t.Errorf("a walk-in takes %d taps", taps)
 			}
+		}
+		b.quiet()
+	})
+	b.step("books a walk-in by a name alone where the company allows it", func(t *testing.T) {
+		w.allowNoEmail(t, true)
+		defer w.allowNoEmail(t, false)
+		b.open(b.date)
+		before := b.actions
+		b.follow("Walk-in")
+		b.fill("First name", "Nameonly")
+		b.fill("Last name", "Newcomer")
+		b.tick("Cash")
+		b.follow("Book")
+		b.says("Booked: 1 space for Nameonly Newcomer, £12.00 (cash). Checked in: Nameonly Newcomer.")
+		if taps := b.actions - before - 2; taps > walkInTaps-1 {
+			t.Errorf("a walk-in by a name alone takes %d taps", taps)
 		}
 		b.quiet()
 	})

@@ -51,6 +51,7 @@ type (
 	company struct {
 		ID, Name, Timezone, Currency string
 		UniqueEmails                 bool `json:"unique_customer_emails"`
+		OptionalEmails               bool `json:"optional_customer_emails"`
 	}
 	secret struct {
 		ID     string   `json:"client_id"`
@@ -150,16 +151,20 @@ func (o operator) testCompany(t *testing.T, c company) {
 		}
 	})
 	t.Run("update changes only the given fields", func(t *testing.T) {
-		made := decode[company](t, o.ok(t, "company", "create", "--name", "X", "--timezone", "UTC", "--currency", "EUR", "--unique-emails"))
-		if !made.UniqueEmails {
+		made := decode[company](t, o.ok(t, "company", "create", "--name", "X", "--timezone", "UTC", "--currency", "EUR", "--unique-emails", "--optional-emails"))
+		if !made.UniqueEmails || !made.OptionalEmails {
 			t.Errorf("got %+v", made)
 		}
-		want := company{ID: made.ID, Name: "Y", Timezone: "UTC", Currency: "EUR", UniqueEmails: true}
+		want := company{ID: made.ID, Name: "Y", Timezone: "UTC", Currency: "EUR", UniqueEmails: true, OptionalEmails: true}
 		if got := decode[company](t, o.ok(t, "company", "update", "--company", made.ID, "--name", "Y")); got != want {
 			t.Errorf("got %+v", got)
 		}
 		want.UniqueEmails = false
 		if got := decode[company](t, o.ok(t, "company", "update", "--company", made.ID, "--unique-emails=false")); got != want {
+			t.Errorf("got %+v", got)
+		}
+		want.OptionalEmails = false
+		if got := decode[company](t, o.ok(t, "company", "update", "--company", made.ID, "--optional-emails=false")); got != want {
 			t.Errorf("got %+v", got)
 		}
 	})

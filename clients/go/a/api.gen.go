@@ -975,7 +975,7 @@ type Customer struct {
 	// Archived Whether the customer is archived.
 	Archived bool `json:"archived"`
 
-	// Email The e-mail address.
+	// Email The e-mail address. Empty if there is none.
 	Email string `json:"email"`
 
 	// Firstname The first name.
@@ -1014,7 +1014,7 @@ type CustomerList struct {
 
 // CustomerReference A customer of a booking.
 type CustomerReference struct {
-	// Email The e-mail address.
+	// Email The e-mail address. Empty if there is none.
 	Email string `json:"email"`
 
 	// Firstname The first name.
@@ -1426,7 +1426,7 @@ type PlanChange struct {
 
 // Profile A customer without `archived`.
 type Profile struct {
-	// Email The e-mail address.
+	// Email The e-mail address. Empty if there is none.
 	Email string `json:"email"`
 
 	// Firstname The first name.
@@ -1456,7 +1456,7 @@ type ProfileResponse struct {
 
 // ProfileUpdate The members of a profile that you can update. Spaces around a value are removed.
 type ProfileUpdate struct {
-	// Email The e-mail address, at most 254 bytes.
+	// Email The e-mail address, at most 254 bytes. Required for every company.
 	Email openapi_types.Email `json:"email"`
 
 	// Firstname The first name, without control characters.

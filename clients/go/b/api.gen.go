@@ -2564,7 +2564,7 @@ type AppointmentAttendance string
 
 // AppointmentCustomer A customer of an appointment.
 type AppointmentCustomer struct {
-	// Email The e-mail address.
+	// Email The e-mail address. Empty if there is none.
 	Email string `json:"email"`
 
 	// ID The customer's id.
@@ -3207,7 +3207,7 @@ type Customer struct {
 	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	CreatedAt Timestamp `json:"createdAt"`
 
-	// Email The e-mail address.
+	// Email The e-mail address. Empty if there is none.
 	Email string `json:"email"`
 
 	// FirstName The first name.
@@ -3406,7 +3406,8 @@ type CustomerWrite struct {
 	// Archived Whether the customer is archived. Defaults to false.
 	Archived *bool `json:"archived,omitempty"`
 
-	// Email The e-mail address, at most 254 bytes. Required for a new customer.
+	// Email The e-mail address, at most 254 bytes. Required for a new customer, unless the company allows customers
+	// without one. There, an empty string clears it.
 	Email *string `json:"email,omitempty"`
 
 	// FirstName The first name. Required for a new customer.
@@ -5096,7 +5097,7 @@ type Registration struct {
 	// Currency The currency of `totalPaid` (ISO 4217). If a pass paid, it is the company's currency.
 	Currency string `json:"currency"`
 
-	// CustomerEmail The e-mail address of the customer who attends.
+	// CustomerEmail The e-mail address of the customer who attends. Empty if there is none.
 	CustomerEmail string `json:"customerEmail"`
 
 	// CustomerID The id of the customer who attends.
@@ -9971,8 +9972,9 @@ type ClientInterface interface {
 	//
 	// Requires the permission `customers:write`.
 	//
-	// Creates a customer and returns it. `firstName`, `lastName` and `email` are required. If the company requires
-	// unique e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
+	// Creates a customer and returns it. `firstName` and `lastName` are required. `email` is required unless the company
+	// allows customers without an e-mail address, in the settings of the dashboard. If the company requires unique
+	// e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -9983,8 +9985,9 @@ type ClientInterface interface {
 	//
 	// Requires the permission `customers:write`.
 	//
-	// Creates a customer and returns it. `firstName`, `lastName` and `email` are required. If the company requires
-	// unique e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
+	// Creates a customer and returns it. `firstName` and `lastName` are required. `email` is required unless the company
+	// allows customers without an e-mail address, in the settings of the dashboard. If the company requires unique
+	// e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -13377,8 +13380,9 @@ func (c *Client) ListCustomers(ctx context.Context, params *ListCustomersParams,
 //
 // Requires the permission `customers:write`.
 //
-// Creates a customer and returns it. `firstName`, `lastName` and `email` are required. If the company requires
-// unique e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
+// Creates a customer and returns it. `firstName` and `lastName` are required. `email` is required unless the company
+// allows customers without an e-mail address, in the settings of the dashboard. If the company requires unique
+// e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -13399,8 +13403,9 @@ func (c *Client) CreateCustomerWithBody(ctx context.Context, params *CreateCusto
 //
 // Requires the permission `customers:write`.
 //
-// Creates a customer and returns it. `firstName`, `lastName` and `email` are required. If the company requires
-// unique e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
+// Creates a customer and returns it. `firstName` and `lastName` are required. `email` is required unless the company
+// allows customers without an e-mail address, in the settings of the dashboard. If the company requires unique
+// e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -31303,8 +31308,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Requires the permission `customers:write`.
 	//
-	// Creates a customer and returns it. `firstName`, `lastName` and `email` are required. If the company requires
-	// unique e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
+	// Creates a customer and returns it. `firstName` and `lastName` are required. `email` is required unless the company
+	// allows customers without an e-mail address, in the settings of the dashboard. If the company requires unique
+	// e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -31315,8 +31321,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Requires the permission `customers:write`.
 	//
-	// Creates a customer and returns it. `firstName`, `lastName` and `email` are required. If the company requires
-	// unique e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
+	// Creates a customer and returns it. `firstName` and `lastName` are required. `email` is required unless the company
+	// allows customers without an e-mail address, in the settings of the dashboard. If the company requires unique
+	// e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -41545,8 +41552,9 @@ func (c *ClientWithResponses) ListCustomersWithResponse(ctx context.Context, par
 //
 // Requires the permission `customers:write`.
 //
-// Creates a customer and returns it. `firstName`, `lastName` and `email` are required. If the company requires
-// unique e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
+// Creates a customer and returns it. `firstName` and `lastName` are required. `email` is required unless the company
+// allows customers without an e-mail address, in the settings of the dashboard. If the company requires unique
+// e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41563,8 +41571,9 @@ func (c *ClientWithResponses) CreateCustomerWithBodyWithResponse(ctx context.Con
 //
 // Requires the permission `customers:write`.
 //
-// Creates a customer and returns it. `firstName`, `lastName` and `email` are required. If the company requires
-// unique e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
+// Creates a customer and returns it. `firstName` and `lastName` are required. `email` is required unless the company
+// allows customers without an e-mail address, in the settings of the dashboard. If the company requires unique
+// e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1130,7 +1130,7 @@ type Appointment struct {
 
 	// Customer The customer who attends.
 	Customer struct {
-		// Email The e-mail address.
+		// Email The e-mail address. Empty if there is none.
 		Email string `json:"email"`
 
 		// ID The customer's id.
@@ -1193,7 +1193,7 @@ type Appointment struct {
 
 	// PurchasedBy The customer who pays.
 	PurchasedBy struct {
-		// Email The e-mail address.
+		// Email The e-mail address. Empty if there is none.
 		Email string `json:"email"`
 
 		// ID The customer's id.
@@ -1338,7 +1338,7 @@ type Customer struct {
 	// CreatedAt When the customer was created.
 	CreatedAt string `json:"createdAt"`
 
-	// Email The e-mail address.
+	// Email The e-mail address. Empty if there is none.
 	Email string `json:"email"`
 
 	// FirstName The first name.
@@ -1774,7 +1774,7 @@ type EventPurchased struct {
 		// Currency The currency, as ISO 4217 writes it.
 		Currency string `json:"currency"`
 
-		// CustomerEmail The e-mail address of the customer.
+		// CustomerEmail The e-mail address of the customer. Empty if there is none.
 		CustomerEmail string `json:"customerEmail"`
 
 		// CustomerID The identifier of the customer who bought the tickets.
@@ -2209,7 +2209,7 @@ type PassPurchased struct {
 		// Currency The currency, as ISO 4217 writes it.
 		Currency string `json:"currency"`
 
-		// CustomerEmail The e-mail address of the customer.
+		// CustomerEmail The e-mail address of the customer. Empty if there is none.
 		CustomerEmail string `json:"customerEmail"`
 
 		// CustomerID The identifier of the customer who holds the pass.
@@ -2282,7 +2282,7 @@ type Registration struct {
 	// Currency The currency of `totalPaid` (ISO 4217). If a pass paid, it is the company's currency.
 	Currency string `json:"currency"`
 
-	// CustomerEmail The e-mail address of the customer who attends.
+	// CustomerEmail The e-mail address of the customer who attends. Empty if there is none.
 	CustomerEmail string `json:"customerEmail"`
 
 	// CustomerID The id of the customer who attends.
@@ -2419,7 +2419,7 @@ type RegistrationCreated struct {
 		// Currency The currency, as ISO 4217 writes it.
 		Currency string `json:"currency"`
 
-		// CustomerEmail The e-mail address of the customer.
+		// CustomerEmail The e-mail address of the customer. Empty if there is none.
 		CustomerEmail string `json:"customerEmail"`
 
 		// CustomerID The identifier of the customer whom the spots are for.

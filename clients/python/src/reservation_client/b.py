@@ -2216,8 +2216,9 @@ class Operations(Client):
 
         Requires the permission `customers:write`.
 
-        Creates a customer and returns it. `firstName`, `lastName` and `email` are required. If the company requires
-        unique e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
+        Creates a customer and returns it. `firstName` and `lastName` are required. `email` is required unless the company
+        allows customers without an e-mail address, in the settings of the dashboard. If the company requires unique
+        e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
         """
         return self._call("POST", "/customers", (), Customer, idempotency_key=idempotency_key, body=body)
 

@@ -565,7 +565,7 @@ export interface components {
             firstname: string;
             /** @description The last name. */
             lastname: string;
-            /** @description The e-mail address. */
+            /** @description The e-mail address. Empty if there is none. */
             email: string;
             /** @description The mobile number. Empty if there is none. */
             mobile: string;
@@ -589,7 +589,7 @@ export interface components {
             firstname: string;
             /** @description The last name. */
             lastname: string;
-            /** @description The e-mail address. */
+            /** @description The e-mail address. Empty if there is none. */
             email: string;
             /** @description The mobile number. Empty if there is none. */
             mobile: string;
@@ -602,7 +602,7 @@ export interface components {
             lastname: string;
             /**
              * Format: email
-             * @description The e-mail address, at most 254 bytes.
+             * @description The e-mail address, at most 254 bytes. Required for every company.
              */
             email: string;
             /** @description The mobile number. If omitted or null, it does not change; `""` clears it. */
@@ -683,7 +683,7 @@ export interface components {
             firstname: string;
             /** @description The last name. */
             lastname: string;
-            /** @description The e-mail address. */
+            /** @description The e-mail address. Empty if there is none. */
             email: string;
         };
         /** @description The event and the event date that were booked. */

@@ -49,8 +49,9 @@ export interface paths {
          * Create a customer
          * @description Requires the permission `customers:write`.
          *
-         *     Creates a customer and returns it. `firstName`, `lastName` and `email` are required. If the company requires
-         *     unique e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
+         *     Creates a customer and returns it. `firstName` and `lastName` are required. `email` is required unless the company
+         *     allows customers without an e-mail address, in the settings of the dashboard. If the company requires unique
+         *     e-mail addresses and another customer has this one, the request fails with `EMAIL_ALREADY_EXISTS`.
          */
         post: operations["createCustomer"];
         delete?: never;
@@ -4132,7 +4133,7 @@ export interface components {
             firstName: string;
             /** @description The last name. */
             lastName: string;
-            /** @description The e-mail address. */
+            /** @description The e-mail address. Empty if there is none. */
             email: string;
             /** @description The mobile number. Empty if there is none. */
             mobile: string;
@@ -4149,7 +4150,10 @@ export interface components {
             firstName?: string;
             /** @description The last name. Required for a new customer. */
             lastName?: string;
-            /** @description The e-mail address, at most 254 bytes. Required for a new customer. */
+            /**
+             * @description The e-mail address, at most 254 bytes. Required for a new customer, unless the company allows customers
+             *     without one. There, an empty string clears it.
+             */
             email?: string;
             /** @description The mobile number. An empty string clears it. */
             mobile?: string;
@@ -4437,7 +4441,7 @@ export interface components {
             eventDate: components["schemas"]["Timestamp"];
             /** @description The id of the customer who attends. */
             customerId: string;
-            /** @description The e-mail address of the customer who attends. */
+            /** @description The e-mail address of the customer who attends. Empty if there is none. */
             customerEmail: string;
             /** @description The first and last name of the customer who attends. */
             customerName: string;
@@ -6690,7 +6694,7 @@ export interface components {
             id: string;
             /** @description The first and last name. */
             name: string;
-            /** @description The e-mail address. */
+            /** @description The e-mail address. Empty if there is none. */
             email: string;
         };
         /** @description How an appointment is paid. For a held slot, its price. */
@@ -19716,7 +19720,7 @@ export interface operations {
                         registrationId: string;
                         /** @description The identifier of the customer whom the spots are for. */
                         customerId: string;
-                        /** @description The e-mail address of the customer. */
+                        /** @description The e-mail address of the customer. Empty if there is none. */
                         customerEmail: string;
                         /** @description The first and last name of the customer. */
                         customerName: string;
@@ -19793,7 +19797,7 @@ export interface operations {
                         customerPassId: string;
                         /** @description The identifier of the customer who holds the pass. */
                         customerId: string;
-                        /** @description The e-mail address of the customer. */
+                        /** @description The e-mail address of the customer. Empty if there is none. */
                         customerEmail: string;
                         /** @description The first and last name of the customer. */
                         customerName: string;
@@ -19875,7 +19879,7 @@ export interface operations {
                         purchaseId: string;
                         /** @description The identifier of the customer who bought the tickets. */
                         customerId: string;
-                        /** @description The e-mail address of the customer. */
+                        /** @description The e-mail address of the customer. Empty if there is none. */
                         customerEmail: string;
                         /** @description The first and last name of the customer. */
                         customerName: string;

@@ -755,7 +755,7 @@ export interface components {
                 registrationId: string;
                 /** @description The identifier of the customer whom the spots are for. */
                 customerId: string;
-                /** @description The e-mail address of the customer. */
+                /** @description The e-mail address of the customer. Empty if there is none. */
                 customerEmail: string;
                 /** @description The first and last name of the customer. */
                 customerName: string;
@@ -796,7 +796,7 @@ export interface components {
                 customerPassId: string;
                 /** @description The identifier of the customer who holds the pass. */
                 customerId: string;
-                /** @description The e-mail address of the customer. */
+                /** @description The e-mail address of the customer. Empty if there is none. */
                 customerEmail: string;
                 /** @description The first and last name of the customer. */
                 customerName: string;
@@ -842,7 +842,7 @@ export interface components {
                 purchaseId: string;
                 /** @description The identifier of the customer who bought the tickets. */
                 customerId: string;
-                /** @description The e-mail address of the customer. */
+                /** @description The e-mail address of the customer. Empty if there is none. */
                 customerEmail: string;
                 /** @description The first and last name of the customer. */
                 customerName: string;
@@ -881,7 +881,7 @@ export interface components {
             eventDate: string;
             /** @description The id of the customer who attends. */
             customerId: string;
-            /** @description The e-mail address of the customer who attends. */
+            /** @description The e-mail address of the customer who attends. Empty if there is none. */
             customerEmail: string;
             /** @description The first and last name of the customer who attends. */
             customerName: string;
@@ -1141,7 +1141,7 @@ export interface components {
             firstName: string;
             /** @description The last name. */
             lastName: string;
-            /** @description The e-mail address. */
+            /** @description The e-mail address. Empty if there is none. */
             email: string;
             /** @description The mobile number. Empty if there is none. */
             mobile: string;
@@ -2400,7 +2400,7 @@ export interface components {
                 id: string;
                 /** @description The first and last name. */
                 name: string;
-                /** @description The e-mail address. */
+                /** @description The e-mail address. Empty if there is none. */
                 email: string;
             };
             /** @description The customer who pays. */
@@ -2409,7 +2409,7 @@ export interface components {
                 id: string;
                 /** @description The first and last name. */
                 name: string;
-                /** @description The e-mail address. */
+                /** @description The e-mail address. Empty if there is none. */
                 email: string;
             };
             /** @description The id of the registration (`reg_…`), or null while the slot is held. */

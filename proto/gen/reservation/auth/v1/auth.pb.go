@@ -228,8 +228,10 @@ type Company struct {
 	UniqueCustomerEmails bool `protobuf:"varint,8,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3" json:"unique_customer_emails,omitempty"`
 	// In test mode: by how many seconds the test clock is ahead. Otherwise 0.
 	ClockOffsetSeconds int64 `protobuf:"varint,9,opt,name=clock_offset_seconds,json=clockOffsetSeconds,proto3" json:"clock_offset_seconds,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// If true, customers may have no e-mail address.
+	OptionalCustomerEmails bool `protobuf:"varint,10,opt,name=optional_customer_emails,json=optionalCustomerEmails,proto3" json:"optional_customer_emails,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *Company) Reset() {
@@ -325,14 +327,22 @@ func (x *Company) GetClockOffsetSeconds() int64 {
 	return 0
 }
 
+func (x *Company) GetOptionalCustomerEmails() bool {
+	if x != nil {
+		return x.OptionalCustomerEmails
+	}
+	return false
+}
+
 type CreateCompanyRequest struct {
-	state                protoimpl.MessageState `protogen:"open.v1"`
-	Name                 string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Timezone             string                 `protobuf:"bytes,2,opt,name=timezone,proto3" json:"timezone,omitempty"`
-	Currency             string                 `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
-	UniqueCustomerEmails bool                   `protobuf:"varint,4,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3" json:"unique_customer_emails,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	state                  protoimpl.MessageState `protogen:"open.v1"`
+	Name                   string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Timezone               string                 `protobuf:"bytes,2,opt,name=timezone,proto3" json:"timezone,omitempty"`
+	Currency               string                 `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
+	UniqueCustomerEmails   bool                   `protobuf:"varint,4,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3" json:"unique_customer_emails,omitempty"`
+	OptionalCustomerEmails bool                   `protobuf:"varint,5,opt,name=optional_customer_emails,json=optionalCustomerEmails,proto3" json:"optional_customer_emails,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *CreateCompanyRequest) Reset() {
@@ -389,6 +399,13 @@ func (x *CreateCompanyRequest) GetCurrency() string {
 func (x *CreateCompanyRequest) GetUniqueCustomerEmails() bool {
 	if x != nil {
 		return x.UniqueCustomerEmails
+	}
+	return false
+}
+
+func (x *CreateCompanyRequest) GetOptionalCustomerEmails() bool {
+	if x != nil {
+		return x.OptionalCustomerEmails
 	}
 	return false
 }
@@ -536,8 +553,10 @@ type UpdateCompanyRequest struct {
 	Currency *string `protobuf:"bytes,4,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
 	// Existing duplicate addresses stay; new ones are rejected.
 	UniqueCustomerEmails *bool `protobuf:"varint,5,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3,oneof" json:"unique_customer_emails,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// If it is switched off, customers without an e-mail address stay as they are.
+	OptionalCustomerEmails *bool `protobuf:"varint,6,opt,name=optional_customer_emails,json=optionalCustomerEmails,proto3,oneof" json:"optional_customer_emails,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *UpdateCompanyRequest) Reset() {
@@ -601,6 +620,13 @@ func (x *UpdateCompanyRequest) GetCurrency() string {
 func (x *UpdateCompanyRequest) GetUniqueCustomerEmails() bool {
 	if x != nil && x.UniqueCustomerEmails != nil {
 		return *x.UniqueCustomerEmails
+	}
+	return false
+}
+
+func (x *UpdateCompanyRequest) GetOptionalCustomerEmails() bool {
+	if x != nil && x.OptionalCustomerEmails != nil {
+		return *x.OptionalCustomerEmails
 	}
 	return false
 }
@@ -4922,7 +4948,7 @@ var File_reservation_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x1ereservation/auth/v1/auth.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\xdd\x02\n" +
+	"\x1ereservation/auth/v1/auth.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\x97\x03\n" +
 	"\aCompany\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -4934,30 +4960,35 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"updated_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
 	"\aversion\x18\a \x01(\x03R\aversion\x124\n" +
 	"\x16unique_customer_emails\x18\b \x01(\bR\x14uniqueCustomerEmails\x120\n" +
-	"\x14clock_offset_seconds\x18\t \x01(\x03R\x12clockOffsetSeconds\"\xb3\x01\n" +
+	"\x14clock_offset_seconds\x18\t \x01(\x03R\x12clockOffsetSeconds\x128\n" +
+	"\x18optional_customer_emails\x18\n" +
+	" \x01(\bR\x16optionalCustomerEmails\"\xed\x01\n" +
 	"\x14CreateCompanyRequest\x12\x1b\n" +
 	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12#\n" +
 	"\btimezone\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12#\n" +
 	"\bcurrency\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\bcurrency\x124\n" +
-	"\x16unique_customer_emails\x18\x04 \x01(\bR\x14uniqueCustomerEmails\"O\n" +
+	"\x16unique_customer_emails\x18\x04 \x01(\bR\x14uniqueCustomerEmails\x128\n" +
+	"\x18optional_customer_emails\x18\x05 \x01(\bR\x16optionalCustomerEmails\"O\n" +
 	"\x15CreateCompanyResponse\x126\n" +
 	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\",\n" +
 	"\x11GetCompanyRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"L\n" +
 	"\x12GetCompanyResponse\x126\n" +
-	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"\x9e\x02\n" +
+	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"\xfa\x02\n" +
 	"\x14UpdateCompanyRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04name\x88\x01\x01\x12(\n" +
 	"\btimezone\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@H\x01R\btimezone\x88\x01\x01\x12(\n" +
 	"\bcurrency\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x02R\bcurrency\x88\x01\x01\x129\n" +
-	"\x16unique_customer_emails\x18\x05 \x01(\bH\x03R\x14uniqueCustomerEmails\x88\x01\x01B\a\n" +
+	"\x16unique_customer_emails\x18\x05 \x01(\bH\x03R\x14uniqueCustomerEmails\x88\x01\x01\x12=\n" +
+	"\x18optional_customer_emails\x18\x06 \x01(\bH\x04R\x16optionalCustomerEmails\x88\x01\x01B\a\n" +
 	"\x05_nameB\v\n" +
 	"\t_timezoneB\v\n" +
 	"\t_currencyB\x19\n" +
-	"\x17_unique_customer_emails\"O\n" +
+	"\x17_unique_customer_emailsB\x1b\n" +
+	"\x19_optional_customer_emails\"O\n" +
 	"\x15UpdateCompanyResponse\x126\n" +
 	"\acompany\x18\x01 \x01(\v2\x1c.reservation.auth.v1.CompanyR\acompany\"\\\n" +
 	"\x14ListCompaniesRequest\x12\x1b\n" +

@@ -56,11 +56,11 @@ type CompanyServiceClient interface {
 	// GetCompany returns the company of the call. A call of the platform that names no
 	// company can get any company.
 	GetCompany(ctx context.Context, in *GetCompanyRequest, opts ...grpc.CallOption) (*GetCompanyResponse, error)
-	// UpdateCompany changes the name, time zone, currency or whether e-mail addresses must
-	// be unique. It responds after every service with a copy of the company has the change:
-	// purchases after the response use it, with any token. If one of these services cannot
-	// be reached, the change is stored and the response is UNAVAILABLE; repeat the request
-	// until it succeeds.
+	// UpdateCompany changes the name, time zone, currency, or whether e-mail addresses of
+	// customers must be unique or may be missing. It responds after every service with a
+	// copy of the company has the change: purchases after the response use it, with any
+	// token. If one of these services cannot be reached, the change is stored and the
+	// response is UNAVAILABLE; repeat the request until it succeeds.
 	UpdateCompany(ctx context.Context, in *UpdateCompanyRequest, opts ...grpc.CallOption) (*UpdateCompanyResponse, error)
 	// ListCompanies lists all companies in live mode by id.
 	ListCompanies(ctx context.Context, in *ListCompaniesRequest, opts ...grpc.CallOption) (*ListCompaniesResponse, error)
@@ -125,11 +125,11 @@ type CompanyServiceServer interface {
 	// GetCompany returns the company of the call. A call of the platform that names no
 	// company can get any company.
 	GetCompany(context.Context, *GetCompanyRequest) (*GetCompanyResponse, error)
-	// UpdateCompany changes the name, time zone, currency or whether e-mail addresses must
-	// be unique. It responds after every service with a copy of the company has the change:
-	// purchases after the response use it, with any token. If one of these services cannot
-	// be reached, the change is stored and the response is UNAVAILABLE; repeat the request
-	// until it succeeds.
+	// UpdateCompany changes the name, time zone, currency, or whether e-mail addresses of
+	// customers must be unique or may be missing. It responds after every service with a
+	// copy of the company has the change: purchases after the response use it, with any
+	// token. If one of these services cannot be reached, the change is stored and the
+	// response is UNAVAILABLE; repeat the request until it succeeds.
 	UpdateCompany(context.Context, *UpdateCompanyRequest) (*UpdateCompanyResponse, error)
 	// ListCompanies lists all companies in live mode by id.
 	ListCompanies(context.Context, *ListCompaniesRequest) (*ListCompaniesResponse, error)

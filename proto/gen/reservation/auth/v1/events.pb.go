@@ -125,8 +125,10 @@ type CompanySnapshot struct {
 	UniqueCustomerEmails bool  `protobuf:"varint,6,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3" json:"unique_customer_emails,omitempty"`
 	// In test mode: by how many seconds the test clock is ahead. Otherwise 0.
 	ClockOffsetSeconds int64 `protobuf:"varint,7,opt,name=clock_offset_seconds,json=clockOffsetSeconds,proto3" json:"clock_offset_seconds,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// If true, customers may have no e-mail address.
+	OptionalCustomerEmails bool `protobuf:"varint,8,opt,name=optional_customer_emails,json=optionalCustomerEmails,proto3" json:"optional_customer_emails,omitempty"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *CompanySnapshot) Reset() {
@@ -206,6 +208,13 @@ func (x *CompanySnapshot) GetClockOffsetSeconds() int64 {
 		return x.ClockOffsetSeconds
 	}
 	return 0
+}
+
+func (x *CompanySnapshot) GetOptionalCustomerEmails() bool {
+	if x != nil {
+		return x.OptionalCustomerEmails
+	}
+	return false
 }
 
 // CredentialRevoked is published as credential_revoked.<subject>. The stream keeps the
@@ -413,7 +422,7 @@ const file_reservation_auth_v1_events_proto_rawDesc = "" +
 	"\x0eCompanyCreated\x12>\n" +
 	"\acompany\x18\x01 \x01(\v2$.reservation.auth.v1.CompanySnapshotR\acompany\"P\n" +
 	"\x0eCompanyUpdated\x12>\n" +
-	"\acompany\x18\x01 \x01(\v2$.reservation.auth.v1.CompanySnapshotR\acompany\"\xef\x01\n" +
+	"\acompany\x18\x01 \x01(\v2$.reservation.auth.v1.CompanySnapshotR\acompany\"\xa9\x02\n" +
 	"\x0fCompanySnapshot\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -421,7 +430,8 @@ const file_reservation_auth_v1_events_proto_rawDesc = "" +
 	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12\x18\n" +
 	"\aversion\x18\x05 \x01(\x03R\aversion\x124\n" +
 	"\x16unique_customer_emails\x18\x06 \x01(\bR\x14uniqueCustomerEmails\x120\n" +
-	"\x14clock_offset_seconds\x18\a \x01(\x03R\x12clockOffsetSeconds\"T\n" +
+	"\x14clock_offset_seconds\x18\a \x01(\x03R\x12clockOffsetSeconds\x128\n" +
+	"\x18optional_customer_emails\x18\b \x01(\bR\x16optionalCustomerEmails\"T\n" +
 	"\x11CredentialRevoked\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12%\n" +
 	"\x0emin_generation\x18\x02 \x01(\x03R\rminGeneration\"k\n" +

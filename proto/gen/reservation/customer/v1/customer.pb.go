@@ -96,7 +96,7 @@ const (
 	CustomerField_CUSTOMER_FIELD_FIRST_NAME CustomerField = 2
 	// String.
 	CustomerField_CUSTOMER_FIELD_LAST_NAME CustomerField = 3
-	// String.
+	// String, possibly empty.
 	CustomerField_CUSTOMER_FIELD_EMAIL CustomerField = 4
 	// String, possibly empty.
 	CustomerField_CUSTOMER_FIELD_MOBILE CustomerField = 5
@@ -223,7 +223,8 @@ type Customer struct {
 	Id        string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	FirstName string `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
 	LastName  string `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
-	Email     string `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
+	// Empty if the customer has none.
+	Email string `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
 	// As the company wrote it; can be empty.
 	Mobile    string                 `protobuf:"bytes,5,opt,name=mobile,proto3" json:"mobile,omitempty"`
 	Archived  bool                   `protobuf:"varint,6,opt,name=archived,proto3" json:"archived,omitempty"`
@@ -352,6 +353,7 @@ type CustomerSnapshot struct {
 	Id        string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	FirstName string                 `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
 	LastName  string                 `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
+	// Empty if the customer has none.
 	Email     string                 `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
 	Mobile    string                 `protobuf:"bytes,5,opt,name=mobile,proto3" json:"mobile,omitempty"`
 	Archived  bool                   `protobuf:"varint,6,opt,name=archived,proto3" json:"archived,omitempty"`
@@ -480,7 +482,8 @@ type CreateCustomerRequest struct {
 	FirstName string `protobuf:"bytes,1,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
 	// Required, 1 to 100 characters; surrounding spaces are removed.
 	LastName string `protobuf:"bytes,2,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
-	// Required, one address of at most 254 bytes.
+	// One address of at most 254 bytes. Required, unless the company has
+	// optional_customer_emails.
 	Email string `protobuf:"bytes,3,opt,name=email,proto3" json:"email,omitempty"`
 	// At most 40 characters.
 	Mobile        string `protobuf:"bytes,4,opt,name=mobile,proto3" json:"mobile,omitempty"`
@@ -797,15 +800,19 @@ type UpdateCustomerRequest struct {
 	Id        string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	FirstName *string                `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3,oneof" json:"first_name,omitempty"`
 	LastName  *string                `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3,oneof" json:"last_name,omitempty"`
-	Email     *string                `protobuf:"bytes,4,opt,name=email,proto3,oneof" json:"email,omitempty"`
+	// "" clears it, if the company has optional_customer_emails. A customer without an
+	// address can stay without one even if the company does not.
+	Email *string `protobuf:"bytes,4,opt,name=email,proto3,oneof" json:"email,omitempty"`
 	// "" clears it.
 	Mobile   *string `protobuf:"bytes,5,opt,name=mobile,proto3,oneof" json:"mobile,omitempty"`
 	Archived *bool   `protobuf:"varint,6,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
 	// The version that the caller has read. If it is not the current one, the call is
 	// rejected with ABORTED / VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,7,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Rejects an empty email even if the company has optional_customer_emails.
+	RequireEmail  bool `protobuf:"varint,8,opt,name=require_email,json=requireEmail,proto3" json:"require_email,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateCustomerRequest) Reset() {
@@ -885,6 +892,13 @@ func (x *UpdateCustomerRequest) GetExpectedVersion() int64 {
 		return *x.ExpectedVersion
 	}
 	return 0
+}
+
+func (x *UpdateCustomerRequest) GetRequireEmail() bool {
+	if x != nil {
+		return x.RequireEmail
+	}
+	return false
 }
 
 type UpdateCustomerResponse struct {
@@ -1844,7 +1858,7 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x10\x88'\"\x05r\x03\x18\xc8\x01R\n" +
 	"references\"\\\n" +
 	"\x19BatchGetCustomersResponse\x12?\n" +
-	"\tcustomers\x18\x01 \x03(\v2!.reservation.customer.v1.CustomerR\tcustomers\"\xf8\x02\n" +
+	"\tcustomers\x18\x01 \x03(\v2!.reservation.customer.v1.CustomerR\tcustomers\"\x9d\x03\n" +
 	"\x15UpdateCustomerRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12+\n" +
 	"\n" +
@@ -1853,7 +1867,8 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x05email\x18\x04 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01H\x02R\x05email\x88\x01\x01\x12$\n" +
 	"\x06mobile\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\x06mobile\x88\x01\x01\x12\x1f\n" +
 	"\barchived\x18\x06 \x01(\bH\x04R\barchived\x88\x01\x01\x12.\n" +
-	"\x10expected_version\x18\a \x01(\x03H\x05R\x0fexpectedVersion\x88\x01\x01B\r\n" +
+	"\x10expected_version\x18\a \x01(\x03H\x05R\x0fexpectedVersion\x88\x01\x01\x12#\n" +
+	"\rrequire_email\x18\b \x01(\bR\frequireEmailB\r\n" +
 	"\v_first_nameB\f\n" +
 	"\n" +
 	"_last_nameB\b\n" +

@@ -41,7 +41,8 @@ const (
 type CustomerServiceClient interface {
 	// CreateCustomer adds a customer. If the company requires unique e-mail addresses, an
 	// address that another customer has, in upper or lower case, is rejected with
-	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS.
+	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS. Customers without an address are never
+	// duplicates of each other.
 	CreateCustomer(ctx context.Context, in *CreateCustomerRequest, opts ...grpc.CallOption) (*CreateCustomerResponse, error)
 	// GetCustomer returns one customer, archived or not. A deleted customer is NOT_FOUND.
 	GetCustomer(ctx context.Context, in *GetCustomerRequest, opts ...grpc.CallOption) (*GetCustomerResponse, error)
@@ -74,7 +75,8 @@ type CustomerServiceClient interface {
 	// imported before stays unchanged, so an import can be repeated after a failure. Each
 	// batch is stored as a whole and answered with one result per customer. If the company
 	// requires unique e-mail addresses, a new customer whose address is taken is rejected
-	// (field email, rule unique).
+	// (field email, rule unique). A customer without an address is rejected (field email,
+	// rule required), unless the company has optional_customer_emails.
 	ImportCustomers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportCustomersRequest, ImportCustomersResponse], error)
 }
 
@@ -196,7 +198,8 @@ type CustomerService_ImportCustomersClient = grpc.BidiStreamingClient[ImportCust
 type CustomerServiceServer interface {
 	// CreateCustomer adds a customer. If the company requires unique e-mail addresses, an
 	// address that another customer has, in upper or lower case, is rejected with
-	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS.
+	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS. Customers without an address are never
+	// duplicates of each other.
 	CreateCustomer(context.Context, *CreateCustomerRequest) (*CreateCustomerResponse, error)
 	// GetCustomer returns one customer, archived or not. A deleted customer is NOT_FOUND.
 	GetCustomer(context.Context, *GetCustomerRequest) (*GetCustomerResponse, error)
@@ -229,7 +232,8 @@ type CustomerServiceServer interface {
 	// imported before stays unchanged, so an import can be repeated after a failure. Each
 	// batch is stored as a whole and answered with one result per customer. If the company
 	// requires unique e-mail addresses, a new customer whose address is taken is rejected
-	// (field email, rule unique).
+	// (field email, rule unique). A customer without an address is rejected (field email,
+	// rule required), unless the company has optional_customer_emails.
 	ImportCustomers(grpc.BidiStreamingServer[ImportCustomersRequest, ImportCustomersResponse]) error
 	mustEmbedUnimplementedCustomerServiceServer()
 }
