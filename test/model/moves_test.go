@@ -21,7 +21,6 @@ type move struct {
 	late              string // why a date that has started is left or entered
 	method, reference string
 	expected          *int64
-	of                outcome
 	preview           bool
 }
 
