@@ -219,20 +219,23 @@ func (v *move) body(t *rapid.T) object {
 // drawMove draws a move, in most runs to a date that takes place.
 func (m *machine) drawMove(t *rapid.T, r *registration) *move {
 	v := &move{r: r, event: r.event, date: r.date, spots: r.spots, method: r.method}
-	switch choose(t, "to", "another date", "another date", "another event", "another event", "the same date") {
+	to := choose(t, "to", "another date", "another date", "another event", "the same date", "fewer spots")
+	switch to {
 	case "another date":
 		v.date = r.event.forSaleOn(t)
 	case "another event":
 		v.event = m.forSale(t)
 		v.date = v.event.forSaleOn(t)
 	}
-	if rapid.Bool().Draw(t, "naming the option") {
+	if to == "fewer spots" && r.spots > 1 {
+		v.spots = choose(t, "fewer", indices(r.spots)[1:]...)
+	} else if rapid.Bool().Draw(t, "naming the option") {
 		v.option = one(t, "option", v.event.options)
 		if seldom(t, "of any event", 8) {
 			v.option = one(t, "other option", m.forSale(t).options)
 		}
 	}
-	if rapid.Bool().Draw(t, "other spots") {
+	if v.spots == r.spots && rapid.Bool().Draw(t, "other spots") {
 		v.spots = choose(t, "spots", 1, 1, 2, 3)
 	}
 	v.keep, v.waive = seldom(t, "keep the price", 5), seldom(t, "waive the policy", 3)

@@ -346,7 +346,9 @@ func (p *purchase) view() object {
 	}
 	total, regs := int64(0), []object{}
 	for _, r := range p.regs {
-		total += r.paid
+		if r.currency == p.regs[0].currency { // other currencies cannot be added
+			total += r.paid
+		}
 		regs = append(regs, r.view())
 		if r.code != "" {
 			out["discountCode"] = r.code

@@ -42,12 +42,14 @@ func (m *machine) transfer(t *rapid.T) {
 
 func (m *machine) decideTransfer(r *registration, to, manager *customer, reason string) refusal {
 	switch want := r.changeable(); {
-	case r.status != "cancelled" && r.who == to && r.manager == manager:
-		return refuse("ALREADY_TRANSFERRED")
-	case want != fine:
+	case r.status == "cancelled":
 		return want
 	case to == nil || to.deleted:
 		return missing
+	case r.who == to && r.manager == manager:
+		return refuse("ALREADY_TRANSFERRED")
+	case want != fine:
+		return want
 	case r.event.unchangeable(r.date, reason) != fine:
 		return r.event.unchangeable(r.date, reason)
 	case r.who != to && r.event.rules.once && m.attends(to, r.date):
