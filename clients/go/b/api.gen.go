@@ -4580,7 +4580,7 @@ type MoveWrite struct {
 	// Payment How the customer paid what is due with the move. Defaults to the method of the registration.
 	Payment *MovePaymentWrite `json:"payment,omitempty"`
 
-	// PricingOptionID The id of the new pricing option (`po-…`). Required if the date is of another event that has several. An option for a whole course is refused.
+	// PricingOptionID The id of the new pricing option (`po-…`). Required if the date is of another event that has several for a single date. An option for a whole course is refused.
 	PricingOptionID *string `json:"pricingOptionId,omitempty"`
 
 	// Spots The new number of spots.
@@ -6078,7 +6078,7 @@ type Transaction struct {
 	// Registrations The registrations.
 	Registrations []Registration `json:"registrations"`
 
-	// Total The price of all registrations in major units, including tax. It is 0 if a pass paid.
+	// Total The sum of `totalPaid` of the registrations in major units, of those in `currency`. It is 0 if a pass paid.
 	Total json.Number `json:"total"`
 
 	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
@@ -11319,9 +11319,9 @@ type ClientInterface interface {
 	// waitlist of their date. A recorded no-show is cleared.
 	//
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
 	//
@@ -11347,9 +11347,9 @@ type ClientInterface interface {
 	// waitlist of their date. A recorded no-show is cleared.
 	//
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
 	//
@@ -15825,9 +15825,9 @@ func (c *Client) ListRegistrationHistory(ctx context.Context, id RegistrationIDO
 // waitlist of their date. A recorded no-show is cleared.
 //
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
 //
@@ -15863,9 +15863,9 @@ func (c *Client) MoveRegistrationWithBody(ctx context.Context, id RegistrationID
 // waitlist of their date. A recorded no-show is cleared.
 //
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
 //
@@ -32709,9 +32709,9 @@ type ClientWithResponsesInterface interface {
 	// waitlist of their date. A recorded no-show is cleared.
 	//
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
 	//
@@ -32737,9 +32737,9 @@ type ClientWithResponsesInterface interface {
 	// waitlist of their date. A recorded no-show is cleared.
 	//
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
 	//
@@ -43607,9 +43607,9 @@ func (c *ClientWithResponses) ListRegistrationHistoryWithResponse(ctx context.Co
 // waitlist of their date. A recorded no-show is cleared.
 //
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
 //
@@ -43641,9 +43641,9 @@ func (c *ClientWithResponses) MoveRegistrationWithBodyWithResponse(ctx context.C
 // waitlist of their date. A recorded no-show is cleared.
 //
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`: if another amount is due, the request fails with `PRICE_CHANGED`.
 //
