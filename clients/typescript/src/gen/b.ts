@@ -4933,7 +4933,7 @@ export interface components {
             purchasedById: string;
             /** @description When the hold expires. */
             expiresAt: components["schemas"]["Timestamp"];
-            /** @description The price of all lines in major units, including tax. */
+            /** @description The price in major units, including tax, of the lines in `currency`. */
             total: number;
             /** @description The currency of `total` (ISO 4217). */
             currency: string;
