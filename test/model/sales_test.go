@@ -75,7 +75,7 @@ func (m *machine) sellPass(t *rapid.T, p *passType) {
 func (m *machine) createSale(t *rapid.T) {
 	e := &event{title: "Sale", kind: choose(t, "type", "class", "class", "course"), status: "published", zone: "Europe/London"}
 	body := object{"title": e.title, "type": e.kind, "timezone": e.zone}
-	if v, ok := optional(t, "with free time", body, "freeCancellationMinutes", 0, 525_600); ok {
+	if v, ok := optional(t, "with free time", body, "freeCancellationMinutes", 0, 525_600, 525_600, 525_600); ok {
 		e.free = &v
 	}
 	var dates []object
