@@ -30,7 +30,9 @@ func Hold(h *bookingv1.Hold, currency string) *edgebv1.Hold {
 		if p.discountCode != "" {
 			out.DiscountCode = nullableText(p.discountCode)
 		}
-		out.Total.Minor += p.total
+		if p.currency == out.Currency { // amounts in other currencies cannot be added
+			out.Total.Minor += p.total
+		}
 		out.Lines = append(out.Lines, &edgebv1.HoldLine{
 			EventId: b.GetEventId(), EventTitle: b.GetEventTitle(), EventDateId: b.GetEventDateId(), EventDate: utc(b.GetStartsAt()),
 			CustomerId: cmp.Or(b.GetBoughtFor().GetId(), h.GetPurchaserId()), PricingOptionId: b.GetPricingOptionId(), Spots: b.GetSpaces(), Price: amount(p.total),

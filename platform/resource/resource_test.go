@@ -38,7 +38,7 @@ func TestIdentifiers(t *testing.T) {
 	}
 }
 
-func TestAnImportedTransactionCanHaveSeveralCurrencies(t *testing.T) {
+func TestATransactionOrHoldCanHaveSeveralCurrencies(t *testing.T) {
 	t.Parallel()
 	card := func(currency string, gross int64, code string) *bookingv1.Booking {
 		return &bookingv1.Booking{Payment: &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{
@@ -48,6 +48,9 @@ func TestAnImportedTransactionCanHaveSeveralCurrencies(t *testing.T) {
 	got := Transaction(&bookingv1.Transaction{Bookings: []*bookingv1.Booking{card("EUR", 500, ""), card("USD", 900, ""), card("EUR", 25, "SPRING")}}, "GBP")
 	if got.GetTotal().GetMinor() != 525 || got.GetCurrency() != "EUR" || got.GetPaymentMethod() != "BANK_TRANSFER" || got.GetDiscountCode().GetValue() != "SPRING" {
 		t.Errorf("got %v", got)
+	}
+	if h := Hold(&bookingv1.Hold{Bookings: []*bookingv1.Booking{card("EUR", 500, ""), card("USD", 900, "")}}, "GBP"); h.GetTotal().GetMinor() != 500 || h.GetCurrency() != "EUR" {
+		t.Errorf("got %v", h)
 	}
 	if r := got.GetRegistrations()[1]; r.GetTotalPaid().GetMinor() != 900 || r.GetCurrency() != "USD" {
 		t.Errorf("got %v", r)

@@ -148,19 +148,19 @@ func TestBookingHistory(t *testing.T) { // invariant 49
 			}
 		}
 	})
-	t.Run("a confirmed hold keeps its creator, and an import and an earlier release have none", func(t *testing.T) {
+	t.Run("a confirmed hold was booked by the caller who paid, and an import and an earlier release have none", func(t *testing.T) {
 		e := w.passEvent(nil, time.Hour, nil)
-		ctx, creator := w.named()
-		held, err := w.bookings.HoldPlaces(ctx, &bookingv1.HoldPlacesRequest{PurchaserId: mia.String(), Lines: []*bookingv1.TransactionLine{{EventId: e.GetId()}}})
+		ctx, payer := w.named()
+		held, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{PurchaserId: mia.String(), Lines: []*bookingv1.TransactionLine{{EventId: e.GetId()}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		paid, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: held.GetHold().GetId(), PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CASH})
+		paid, err := w.bookings.ConfirmHold(ctx, &bookingv1.ConfirmHoldRequest{HoldId: held.GetHold().GetId(), PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CASH})
 		if err != nil {
 			t.Fatal(err)
 		}
 		b := paid.GetTransaction().GetBookings()[0].GetId()
-		if got := w.history(b); len(got) != 1 || got[0].GetActor() != creator || got[0].GetPaymentMethod() != bookingv1.PaymentMethod_PAYMENT_METHOD_CASH {
+		if got := w.history(b); len(got) != 1 || got[0].GetActor() != payer || got[0].GetPaymentMethod() != bookingv1.PaymentMethod_PAYMENT_METHOD_CASH {
 			t.Errorf("got %v", got)
 		}
 		w.exec(`update transactions set created_by = null`)
@@ -179,12 +179,23 @@ func TestBookingHistory(t *testing.T) { // invariant 49
 			t.Errorf("%d imported transactions without a creator", n)
 		}
 	})
-	t.Run("a booking for a waiting customer was made by the platform", func(t *testing.T) {
+	t.Run("a booking for a waiting customer was made by the platform, and an accepted offer by the caller who paid", func(t *testing.T) {
 		full, bought := w.fullEvent(1)
 		w.waits(full, 1, bookingv1.WaitlistMode_WAITLIST_MODE_BOOK)
 		w.cancel(bought)
 		if n := one[int64](w, `select count(*) from transactions where created_by = 'booking'`); n != 1 {
 			t.Errorf("%d transactions by the platform", n)
+		}
+		full, bought = w.fullEvent(1)
+		entry := w.waits(full, 1, bookingv1.WaitlistMode_WAITLIST_MODE_OFFER)
+		w.cancel(bought)
+		ctx, payer := w.named()
+		accepted, err := w.waitlist.AcceptOffer(ctx, &bookingv1.AcceptOfferRequest{Id: entry.GetId()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.history(accepted.GetTransaction().GetBookings()[0].GetId()); got[0].GetActor() != payer {
+			t.Errorf("an accepted offer was booked by %q, want %s", got[0].GetActor(), payer)
 		}
 	})
 	t.Run("counts all entries on each page, and begins after those that are skipped", func(t *testing.T) {

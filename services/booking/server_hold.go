@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/convert"
@@ -318,12 +319,12 @@ func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company
 		if err := model.PayHeldByPass(t, credits); err != nil {
 			return nil, err
 		}
-		return t, s.store.PayHeldByPass(ctx, tx, company.ID, t, company.Real(now).Add(model.PendingTime))
+		return t, s.store.PayHeldByPass(ctx, tx, company.ID, t, company.Real(now).Add(model.PendingTime), rpc.Caller(ctx))
 	}
 	if err := model.PayHeld(t, how); err != nil {
 		return nil, err
 	}
-	if err := s.store.ConfirmHeld(ctx, tx, company.ID, t, how); err != nil {
+	if err := s.store.ConfirmHeld(ctx, tx, company.ID, t, how, rpc.Caller(ctx)); err != nil {
 		return nil, err
 	}
 	events := confirmations(t, outbox.Cause{})

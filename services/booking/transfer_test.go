@@ -147,6 +147,9 @@ func TestTransferBooking(t *testing.T) { // invariants 43, 47 and 49
 			if got := w.history(b); err != nil || len(got) != 2 || got[1].GetReason() != "Ben came." {
 				t.Errorf("got %v, %v", got, err)
 			}
+			w.exec(`update events set status = 'cancelled' where id = $1`, idOf[id.Event](t, past.GetId()))
+			_, err = w.transfer(b, mia, because("Ben left."))
+			wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 		}
 		_, err := w.transfer(buy(), ben, because(strings.Repeat("x", 501)))
 		wantFault(t, err, fault.Invalid, fault.ReasonValidation)

@@ -18,7 +18,7 @@ func (m *machine) viewDate(e *event, d *date) object {
 		"id": d.id, "eventId": e.id, "title": e.title, "type": e.kind, "eventStatus": e.status, "status": "scheduled", "startsAt": instant(d.start),
 		"endsAt": instant(d.start.Add(time.Duration(d.duration) * time.Minute)), "duration": d.duration, "timezone": e.zone, "location": e.location,
 		"capacity": d.capacity, "spotsTaken": d.taken, "spotsAvailable": nil, "staff": []any{}, "rooms": []any{}, "waitlistLength": len(m.waiting(d)),
-		"available": e.closed(d) == fine && d.fits(1), "opensAt": instantOrNil(opens), "closesAt": instantOrNil(closes),
+		"available": e.closed(d, false) == fine && d.fits(1), "opensAt": instantOrNil(opens), "closesAt": instantOrNil(closes),
 	}
 	if d.cancelled {
 		out["status"] = "cancelled"
@@ -115,7 +115,7 @@ func (m *machine) close(t *rapid.T, reason string, dates ...*date) {
 		d.cancelled = true
 		for _, r := range m.regs {
 			if r.date == d && r.status != "cancelled" {
-				r.cancel(false, reason)
+				r.cancel(false, object{"reason": reason})
 			}
 		}
 		for _, h := range m.holds {

@@ -2,8 +2,8 @@
 // hundred lines of Go predict each answer from the documentation alone, without a database or
 // concurrency. The model predicts status codes, error codes, invalid fields, whole bodies, and
 // the content of every list. TestInterfaceB sends requests of all kinds, valid and invalid. TestSales
-// sells the spots of a few dates in all ways, and then compares everything, adds up all sums, and runs
-// reservectl verify.
+// sells the spots of a few dates in all ways, moves, transfers and swaps registrations, and then compares
+// everything, adds up all sums, and runs reservectl verify.
 //
 // A failure prints the shortest sequence that reproduces it. For a long run:
 //

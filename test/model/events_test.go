@@ -124,7 +124,7 @@ func (e *event) toCome() []*date {
 	if len(e.dates) == 1 {
 		return e.dates
 	}
-	return slices.DeleteFunc(e.scheduled(), func(d *date) bool { return !d.start.After(time.Now()) })
+	return e.future()
 }
 
 // next returns the first future date, or nil if there is none.
@@ -140,7 +140,7 @@ func (e *event) next() *date {
 // shown lists the dates that an event shows: the first future ones, or the last dates if there are
 // none. most is the limit.
 func (e *event) shown(most int) []*date {
-	future := slices.DeleteFunc(e.scheduled(), func(d *date) bool { return !d.start.After(time.Now()) })
+	future := e.future()
 	if len(future) == 0 {
 		return e.dates[max(0, len(e.dates)-most):]
 	}
@@ -150,6 +150,14 @@ func (e *event) shown(most int) []*date {
 func (e *event) scheduled() []*date {
 	return slices.DeleteFunc(slices.Clone(e.dates), func(d *date) bool { return d.cancelled })
 }
+
+// future lists the dates that take place and have not started.
+func (e *event) future() []*date { return slices.DeleteFunc(e.scheduled(), (*date).started) }
+
+func (d *date) started() bool { return !d.start.After(time.Now()) }
+
+// recent reports whether a date started in the last 31 days.
+func (d *date) recent() bool { return d.started() && time.Since(d.start) < 31*24*time.Hour }
 
 func (e *event) taken() bool {
 	return slices.ContainsFunc(e.dates, func(d *date) bool { return d.taken > 0 })

@@ -24,7 +24,9 @@ func (h *hold) view() object {
 		"appointmentId": nil,
 	}
 	for _, r := range h.regs {
-		total += r.paid
+		if r.currency == h.regs[0].currency {
+			total += r.paid
+		}
 		lines = append(lines, object{
 			"eventId": r.event.id, "eventTitle": r.event.title, "eventDateId": r.date.id, "eventDate": instant(r.date.start),
 			"customerId": r.who.id, "pricingOptionId": r.option.id, "spots": r.spots, "price": decimal(r.paid),

@@ -19,6 +19,8 @@ type order struct {
 	method, code string
 	pass         *customerPass // nil: any
 	single       bool          // it is the body of a registration, whose members have no lines[0]
+	late         string        // why dates that have started are booked
+	reference    string
 }
 
 // line is a line of an order.
@@ -29,6 +31,24 @@ type line struct {
 	who    *customer
 	spots  int
 	dates  []*date // that decide has found
+	paid   object  // its own payment
+}
+
+// method returns how a line is paid.
+func (l *line) method(o *order) string {
+	if l.paid != nil {
+		return l.paid["method"].(string)
+	}
+	return o.method
+}
+
+// reference returns the reference of the payment of a line.
+func (l *line) reference(o *order) string {
+	if l.paid != nil {
+		text, _ := l.paid["reference"].(string)
+		return text
+	}
+	return o.reference
 }
 
 // purchase is a granted order.
@@ -37,6 +57,8 @@ type purchase struct {
 	payer       *customer
 	code        *discount
 	regs        []*registration
+	late        string // why dates that had started were booked
+	auto        bool   // the platform booked it for an entry of a waitlist
 }
 
 func (o *order) field(i int, member string) refusal {
@@ -48,8 +70,8 @@ func (o *order) field(i int, member string) refusal {
 
 // decide predicts whether an order is granted, and its bookings. It changes nothing.
 func (m *machine) decide(o *order) (*purchase, refusal) {
-	if o.code != "" && (o.method == "PASS" || o.method == "FREE") {
-		return nil, refuse("DISCOUNT_INVALID")
+	if want := o.payable(); want != fine {
+		return nil, want
 	}
 	for i, l := range o.lines {
 		if want := o.nameDates(i, l); want != fine {
@@ -59,7 +81,7 @@ func (m *machine) decide(o *order) (*purchase, refusal) {
 	if o.payer.deleted || slices.ContainsFunc(o.lines, func(l *line) bool { return l.who.deleted }) {
 		return nil, missing
 	}
-	p := &purchase{payer: o.payer}
+	p := &purchase{payer: o.payer, late: o.late}
 	var lines []*registration
 	wanted := map[*date]int{}
 	for i, l := range o.lines {
@@ -78,10 +100,24 @@ func (m *machine) decide(o *order) (*purchase, refusal) {
 	for i, r := range lines {
 		p.regs = append(p.regs, r.spread(o.lines[i].dates)...)
 	}
-	if o.method == "PASS" {
+	if slices.ContainsFunc(p.regs, (*registration).byPass) {
 		return p, m.payByPass(p, o.pass)
 	}
 	return p, fine
+}
+
+// payable predicts whether the payments of an order fit together.
+func (o *order) payable() refusal {
+	byPass := slices.ContainsFunc(o.lines, func(l *line) bool { return l.method(o) == "PASS" })
+	switch own := slices.IndexFunc(o.lines, func(l *line) bool { return l.paid != nil }); {
+	case o.pass != nil && !byPass:
+		return invalid("payment.customerPassId")
+	case o.code != "" && own >= 0:
+		return o.field(own, "payment")
+	case o.code != "" && (o.method == "PASS" || o.method == "FREE"):
+		return refuse("DISCOUNT_INVALID")
+	}
+	return fine
 }
 
 // nameDates finds the dates of a line.
@@ -94,6 +130,9 @@ func (o *order) nameDates(i int, l *line) refusal {
 		return fine
 	}
 	dates := l.event.scheduled()
+	if l.event.sellsWhole(l.option) {
+		dates = l.event.future()
+	}
 	switch {
 	case l.event.deleted:
 		return missing
@@ -121,7 +160,7 @@ func (e *event) sellsWhole(o *option) bool {
 // date of a course. wanted counts the spots of the lines before it.
 func (m *machine) decideLine(o *order, i int, l *line, wanted map[*date]int) (*registration, refusal) {
 	e := l.event
-	if want := e.closed(l.dates[0]); want != fine {
+	if want := e.closed(l.dates[0], o.late != ""); want != fine {
 		return nil, want
 	}
 	option := l.option
@@ -144,10 +183,10 @@ func (m *machine) decideLine(o *order, i int, l *line, wanted map[*date]int) (*r
 		}
 	}
 	r := &registration{
-		event: e, who: l.who, payer: o.payer, option: option, spots: l.spots, status: "confirmed", attendance: "unknown", method: o.method,
+		event: e, who: l.who, payer: o.payer, option: option, spots: l.spots, status: "confirmed", attendance: "unknown", method: l.method(o), reference: l.reference(o),
 		currency: option.currency,
 	}
-	switch o.method {
+	switch r.method {
 	case "PASS":
 		if option.credits == nil {
 			return nil, refuse("PASS_NOT_APPLICABLE")
@@ -160,15 +199,18 @@ func (m *machine) decideLine(o *order, i int, l *line, wanted map[*date]int) (*r
 	return r, fine
 }
 
-// closed returns why nobody can book a date.
-func (e *event) closed(d *date) refusal {
+// closed returns why nobody can book a date. With a reason, one that started in the last 31 days can be booked.
+func (e *event) closed(d *date, reason bool) refusal {
 	opens, closes := e.rules.window(e, d)
 	switch {
 	case e.status == "draft":
 		return refuse("EVENT_NOT_PUBLISHED")
 	case e.status == "cancelled" || d.cancelled:
 		return refuse("EVENT_CANCELLED")
-	case d.start.Before(time.Now()):
+	case d.started():
+		if reason && d.recent() {
+			return fine
+		}
 		return refuse("EVENT_PAST")
 	case !closes.IsZero() && !time.Now().Before(closes):
 		return refuse("BOOKING_CLOSED")
@@ -208,6 +250,9 @@ func (r *registration) spread(dates []*date) []*registration {
 func (m *machine) payByPass(p *purchase, named *customerPass) refusal {
 	var b bill
 	for _, r := range p.regs {
+		if !r.byPass() {
+			continue
+		}
 		day := r.event.localDay(r.date)
 		b.credits += r.credits
 		b.kinds, b.days = append(b.kinds, r.event.kind), append(b.days, day)
@@ -217,7 +262,9 @@ func (m *machine) payByPass(p *purchase, named *customerPass) refusal {
 		return refuse(why)
 	}
 	for _, r := range p.regs {
-		r.pass = pass
+		if r.byPass() {
+			r.pass = pass
+		}
 	}
 	return fine
 }
@@ -235,12 +282,13 @@ func (m *machine) take(p *purchase) {
 // confirm stores a purchase whose spots are taken, and takes the credits.
 func (m *machine) confirm(p *purchase) {
 	for _, r := range p.regs {
-		r.transaction = p.transaction
+		r.transaction, r.price, r.manager = p.transaction, r.paid, r.payer
 		if r.byPass() {
 			r.pass.give(-r.credits)
 		}
 	}
 	m.regs = append(m.regs, p.regs...)
+	p.logBooked()
 	m.purchases = append(m.purchases, p)
 }
 
@@ -266,6 +314,21 @@ func (p *purchase) match(t *rapid.T, a answer) {
 	a.same(t, a.body, p.view(), looseOfPurchase()...)
 }
 
+// logBooked begins the histories of a purchase.
+func (p *purchase) logBooked() {
+	started := slices.ContainsFunc(p.regs, func(r *registration) bool { return r.date.started() })
+	for _, r := range p.regs {
+		entry := object{"amount": decimal(r.paid), "paymentMethod": r.method, "paymentReference": r.reference}
+		if started {
+			entry["reason"] = p.late
+		}
+		if p.auto {
+			entry["actor"], entry["via"] = "booking", "platform"
+		}
+		r.log("booked", nil, entry)
+	}
+}
+
 func (p *purchase) path() string { return "/transactions/" + p.transaction }
 
 // looseOfPurchase returns the members of a transaction that are checked separately.
@@ -283,7 +346,9 @@ func (p *purchase) view() object {
 	}
 	total, regs := int64(0), []object{}
 	for _, r := range p.regs {
-		total += r.paid
+		if r.currency == p.regs[0].currency { // other currencies cannot be added
+			total += r.paid
+		}
 		regs = append(regs, r.view())
 		if r.code != "" {
 			out["discountCode"] = r.code
@@ -298,7 +363,17 @@ func (m *machine) buy(t *rapid.T) {
 	o := &order{payer: m.anyCustomer(t, "payer")}
 	body := m.drawLines(t, o)
 	o.method = drawMethod(t)
-	body["payment"] = object{"method": o.method}
+	payment := object{"method": o.method}
+	body["payment"] = payment
+	if o.method != "PASS" {
+		o.reference, _ = optional(t, "with reference", payment, "reference", "ch_3")
+	}
+	m.drawLinePayments(t, o, body)
+	started := slices.ContainsFunc(o.lines, func(l *line) bool { return l.date != nil && l.date.started() })
+	if started != seldom(t, "another reason", 5) {
+		o.late = "They came in late."
+		body["afterStartReason"] = o.late
+	}
 	p, want := m.decide(o)
 	a, ok := m.write(t, http.StatusCreated, want, http.MethodPost, "/transactions", body)
 	if !ok {
@@ -307,6 +382,25 @@ func (m *machine) buy(t *rapid.T) {
 	m.take(p)
 	m.confirm(p)
 	p.match(t, a)
+}
+
+// drawLinePayments gives some lines a payment of their own, and in some runs names the pass.
+func (m *machine) drawLinePayments(t *rapid.T, o *order, body object) {
+	if !seldom(t, "own payments", 3) {
+		return
+	}
+	for i, l := range o.lines {
+		if rapid.Bool().Draw(t, "own payment") {
+			l.paid = object{"method": drawMethod(t)}
+			if l.paid["method"] != "PASS" {
+				optional(t, "with reference", l.paid, "reference", "till 2")
+			}
+			body["lines"].([]object)[i]["payment"] = l.paid
+		}
+	}
+	if h := one(t, "named pass", m.held); h != nil && rapid.Bool().Draw(t, "naming a pass") {
+		body["payment"].(object)["customerPassId"], o.pass = h.id, h
+	}
 }
 
 // drawMethod draws a payment method. Half of the payments are by pass.

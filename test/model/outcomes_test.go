@@ -23,21 +23,25 @@ func (r *registration) isLate() bool { return time.Now().After(r.freeUntil()) }
 func (r *registration) outcome(late bool) (credits int, due int64) {
 	switch {
 	case late || r.byPass() && r.refunded:
-		return 0, 0
+		return 0, r.due
 	case r.byPass():
 		return r.credits, 0
 	}
 	return 0, r.paid - r.repaid
 }
 
-// cancel cancels the registration and frees its spots.
-func (r *registration) cancel(late bool, reason string) {
+// cancel cancels the registration and frees its spots. members are those of the entry in its history.
+func (r *registration) cancel(late bool, members object) {
 	credits, due := r.outcome(late)
-	r.status, r.late, r.reason, r.due = "cancelled", late, reason, due
+	before := r.facts()
+	r.status, r.late, r.due = "cancelled", late, due
+	r.reason, _ = members["reason"].(string)
 	r.date.taken -= r.spots
+	r.log("cancelled", before, members)
 	if credits > 0 {
 		r.refunded = true
 		r.pass.give(credits)
+		r.log("refunded", r.facts(), nil)
 	}
 }
 
@@ -81,7 +85,7 @@ func (m *machine) cancelWithPreview(t *rapid.T) {
 		"late": r.isLate(), "refundDue": decimal(due), "creditsReturned": credits, "currency": r.currency, "freeUntil": instant(r.freeUntil()),
 	})
 	a, _ := m.write(t, http.StatusOK, fine, http.MethodPost, path+"/cancel", body)
-	r.cancel(r.isLate() && !waived, reason)
+	r.cancel(r.isLate() && !waived, object{"reason": reason, "policyWaived": r.isLate() && waived})
 	a.same(t, a.body, r.view(), loose()...)
 	if !waived && (a.body["late"] != preview.body["late"] || a.body["refundDue"] != preview.body["refundDue"]) {
 		t.Fatalf("%s\nwas previewed as %s", a.what, preview.what)
@@ -118,12 +122,18 @@ func (m *machine) refund(t *rapid.T) {
 	if !ok {
 		return
 	}
+	before := r.facts()
 	r.refunded = true
 	r.repaid += amount
 	r.due = max(0, r.due-amount)
 	if r.byPass() {
 		r.pass.give(r.credits)
 	}
+	members := object{"amount": decimal(amount)}
+	if amount > 0 {
+		members["paymentMethod"] = r.method
+	}
+	r.log("refunded", before, members)
 	a.same(t, a.body, r.view(), loose()...)
 }
 
@@ -139,7 +149,10 @@ func (m *machine) attend(t *rapid.T) {
 	}
 	a, ok := m.write(t, http.StatusOK, want, http.MethodPost, "/registrations/"+r.id+"/attendance", object{"attendance": attendance})
 	if ok {
-		r.attendance = attendance
+		if before := r.facts(); r.attendance != attendance {
+			r.attendance = attendance
+			r.log("attendance_recorded", before, nil)
+		}
 		a.same(t, a.body, r.view(), loose()...)
 	}
 }

@@ -12,13 +12,16 @@ import (
 // registration is a booking. The lines of a hold are registrations without an id.
 type registration struct {
 	id, transaction, status, currency, reason, attendance string
-	method, code                                          string
+	method, code, reference                               string
 	event                                                 *event
 	date                                                  *date
 	who, payer                                            *customer
 	option                                                *option
 	spots                                                 int
-	paid, repaid, due                                     int64 // minor units
+	paid, repaid, due                                     int64 // minor units; paid includes what moves cost
+	price                                                 int64 // now
+	manager                                               *customer
+	history                                               []object
 	pass                                                  *customerPass
 	credits                                               int
 	refunded, late                                        bool
@@ -34,8 +37,8 @@ func (r *registration) view() object {
 		"customerId": r.who.id, "spots": r.spots, "status": r.status, "totalPaid": decimal(r.paid), "currency": r.currency,
 		"paymentMethod": r.method, "passUsed": nil, "transactionId": r.transaction, "attendance": r.attendance, "discountCode": nullable(r.code),
 		"refunded": r.refunded, "pricingOptionId": r.option.id, "purchasedById": r.payer.id, "late": r.late, "creditsReturned": 0,
-		"refundDue": decimal(r.due), "refundedAmount": decimal(r.repaid), "cancellationReason": r.reason, "price": decimal(r.paid),
-		"managedById": r.payer.id,
+		"refundDue": decimal(r.due), "refundedAmount": decimal(r.repaid), "cancellationReason": r.reason, "price": decimal(r.price),
+		"managedById": r.manager.id,
 	}
 	if r.byPass() {
 		out["passUsed"] = r.pass.id
@@ -67,7 +70,7 @@ func (m *machine) bookByCard(t *rapid.T) {
 		if v, ok := optional(t, "with method", payment, "method", "CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", "FREE"); ok {
 			o.method = v
 		}
-		optional(t, "with reference", payment, "reference", "ch_1")
+		o.reference, _ = optional(t, "with reference", payment, "reference", "ch_1")
 		if len(payment) > 0 {
 			body["payment"] = payment
 		}
@@ -176,7 +179,7 @@ func (m *machine) cancelBooking(t *rapid.T) {
 	a.same(t, a.body, object{
 		"id": r.id, "deleted": true, "status": "cancelled", "late": r.isLate(), "creditsReturned": credits, "refundDue": decimal(due),
 	})
-	r.cancel(r.isLate(), "")
+	r.cancel(r.isLate(), nil)
 	m.free(t, r.date)
 	m.call(t, http.MethodDelete, r.path(), nil).expect(t, 0, refuse("ALREADY_CANCELLED"))
 }

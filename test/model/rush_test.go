@@ -149,7 +149,7 @@ func (c *caller) count(method, path string, a answer) {
 
 // step makes one request.
 func (c *caller) step() {
-	switch c.rand.IntN(12) {
+	switch c.rand.IntN(15) {
 	case 0, 1:
 		c.order("/transactions", object{"payment": c.payment()})
 	case 2, 3:
@@ -166,6 +166,10 @@ func (c *caller) step() {
 		c.end("/waitlist-entries/", &c.waiters)
 	case 10:
 		c.changeBooking()
+	case 11, 12:
+		c.moveAny()
+	case 13:
+		c.exchange()
 	default:
 		e := pick(c, c.sales...)
 		c.send(http.MethodPatch, "/event-dates/"+pick(c, e.dates...), object{"capacity": pick(c, 1, 2, 3, 4)})
@@ -263,8 +267,39 @@ func (c *caller) changeBooking() {
 	switch {
 	case id == "":
 	case c.rand.IntN(3) == 0:
-		c.send(http.MethodPost, "/registrations/"+id+"/refund", object{"amount": pick(c, 0.01, 3.5, 12.5)})
-	default:
 		c.send(http.MethodPost, "/registrations/"+id+"/cancel", object{})
+	default:
+		c.send(http.MethodPost, "/registrations/"+id+"/refund", object{"amount": pick(c, 0.01, 3.5, 12.5)})
+	}
+}
+
+// moveAny moves a booking to another date, or changes its spots.
+func (c *caller) moveAny() {
+	id := c.known(&c.bookings)
+	if id == "" {
+		return
+	}
+	e, body := pick(c, c.sales...), object{}
+	if c.rand.IntN(4) > 0 {
+		body["eventDateId"], body["pricingOptionId"] = pick(c, e.dates...), e.prices[0]
+	}
+	if c.rand.IntN(2) == 0 {
+		body["spots"] = pick(c, 1, 1, 2, 3)
+	}
+	if c.rand.IntN(4) == 0 {
+		body["keepPrice"] = true
+	}
+	c.send(http.MethodPost, "/registrations/"+id+"/move", body)
+}
+
+// exchange swaps two bookings, or transfers one.
+func (c *caller) exchange() {
+	id, other := c.known(&c.bookings), c.known(&c.bookings)
+	switch {
+	case id == "":
+	case c.rand.IntN(3) == 0:
+		c.send(http.MethodPost, "/registrations/"+id+"/transfer", object{"customerId": pick(c, c.people...), "buyerKeepsControl": c.rand.IntN(2) == 0})
+	default:
+		c.send(http.MethodPost, "/registrations/"+id+"/swap", object{"registrationId": other})
 	}
 }

@@ -75,10 +75,16 @@ func (m *machine) sellPass(t *rapid.T, p *passType) {
 func (m *machine) createSale(t *rapid.T) {
 	e := &event{title: "Sale", kind: choose(t, "type", "class", "class", "course"), status: "published", zone: "Europe/London"}
 	body := object{"title": e.title, "type": e.kind, "timezone": e.zone}
-	if v, ok := optional(t, "with free time", body, "freeCancellationMinutes", 0, 525_600); ok {
+	if v, ok := optional(t, "with free time", body, "freeCancellationMinutes", 0, 525_600, 525_600, 525_600); ok {
 		e.free = &v
 	}
 	var dates []object
+	if e.kind == "class" && seldom(t, "started", 3) {
+		ago := choose(t, "hours ago", 2, 240, 960)
+		d := &date{start: time.Now().Add(-time.Duration(ago) * time.Hour).Truncate(time.Minute), duration: 60, capacity: new(3)}
+		e.dates = append(e.dates, d)
+		dates = append(dates, object{"startsAt": instant(d.start), "duration": d.duration, "capacity": d.capacity})
+	}
 	for i := range rapid.IntRange(1, 3).Draw(t, "dates") {
 		d := &date{start: eventDay(i).Add(12 * time.Hour), duration: 60}
 		if n := choose(t, "capacity", 1, 2, 2, 3, 3, 5, -1); n > 0 {
@@ -96,7 +102,9 @@ func (m *machine) createSale(t *rapid.T) {
 	}
 	if e.kind == "class" || rapid.Bool().Draw(t, "single dates") {
 		e.options = append(e.options, drawOption(t, "Drop in"))
-		e.options[len(e.options)-1].currency = "GBP"
+		if o := e.options[len(e.options)-1]; !seldom(t, "in euros", 6) {
+			o.currency = "GBP"
+		}
 	}
 	var options []object
 	for _, o := range e.options {
@@ -108,6 +116,10 @@ func (m *machine) createSale(t *rapid.T) {
 		body["bookingRules"] = e.rules.body()
 	}
 	m.addEvent(t, e, body)
+	if e.dates[0].started() { // an event shows only dates to come
+		a := m.call(t, http.MethodGet, "/event-dates?eventId="+e.id, nil)
+		e.dates[0].id, _ = a.body["eventDates"].([]any)[0].(object)["id"].(string)
+	}
 }
 
 // sell takes one step of a sale, of those that are possible: rapid ends a run that skips many.
@@ -130,7 +142,8 @@ func (m *machine) sell(t *rapid.T) {
 		{"let a hold expire", 1, active && !m.expired, m.expireHold},
 		{"join a waitlist", 5, open, m.join}, {"leave a waitlist", 1, waited, m.leave}, {"accept an offer", 3, waited, m.accept},
 		{"cancel", 2, booked, m.cancelBooking}, {"cancel with a preview", 4, booked, m.cancelWithPreview}, {"refund", 4, booked, m.refund},
-		{"record attendance", 2, booked, m.attend},
+		{"record attendance", 2, booked, m.attend}, {"change a price", 1, open, m.changePrice},
+		{"move", 8, booked, m.moveBooking}, {"transfer", 3, booked, m.transfer}, {"swap", 4, booked, m.swap},
 	} {
 		if runs[s.name] = s.run; s.possible {
 			names = append(names, slices.Repeat([]string{s.name}, s.weight)...)
@@ -146,10 +159,10 @@ func (m *machine) open() []*event {
 
 // forSale draws an event, mostly one that takes place.
 func (m *machine) forSale(t *rapid.T) *event {
-	if seldom(t, "any event", 8) {
-		return one(t, "event", m.events)
+	if open := m.open(); len(open) > 0 && !seldom(t, "any event", 8) {
+		return one(t, "event", open)
 	}
-	return one(t, "event", m.open())
+	return one(t, "event", m.events)
 }
 
 // forSaleOn draws a date, mostly one that takes place.
@@ -173,6 +186,7 @@ func (m *machine) look(t *rapid.T) {
 		if r := one(t, "registration", m.regs); r != nil {
 			m.read(t, r.path(), false, r.view, loose()...)
 			m.read(t, "/registrations/"+r.id, false, r.view, loose()...)
+			m.compareHistory(t, r, choose(t, "perPage", 1, 2, 100), rapid.Bool().Draw(t, "by cursor"))
 		}
 	case "registrations":
 		m.listAllRegistrations(t)

@@ -31,6 +31,9 @@ func (m *machine) compareAll(t *rapid.T) {
 		m.read(t, h.path(), false, h.view, "expiresAt", "createdAt")
 	}
 	m.compareTransactions(t)
+	for _, r := range m.regs {
+		m.compareHistory(t, r, 100, true)
+	}
 	for _, h := range m.held {
 		m.read(t, h.path(), false, h.view, looseOfHeld()...)
 		m.compareLedger(t, h)
@@ -87,7 +90,7 @@ func (m *machine) compareTransactions(t *rapid.T) {
 	m.compareList(t, "/transactions", "transactions", views(m.bought(), (*purchase).view), looseOfPurchase()...)
 	for _, r := range m.regs {
 		timely := r.status == "cancelled" && !r.late && !r.byPass()
-		if r.repaid > r.paid || r.due > 0 && !timely || timely && r.due+r.repaid != r.paid {
+		if r.repaid+r.due > r.paid || !timely && r.due > r.paid-r.price || timely && r.due+r.repaid != r.paid {
 			t.Fatalf("%v: what is due and what was refunded do not agree with the price", r.view())
 		}
 	}

@@ -127,7 +127,7 @@ func (m *machine) admits(w *entry) refusal {
 	if w.event.deleted {
 		return missing
 	}
-	if want := w.event.closed(w.date); want != fine {
+	if want := w.event.closed(w.date, false); want != fine {
 		return want
 	}
 	switch {
@@ -206,7 +206,7 @@ func (m *machine) grant(t *rapid.T, w *entry, p *purchase) {
 		return
 	}
 	a := m.call(t, http.MethodGet, w.path(), nil)
-	w.status, w.bought = "booked", p
+	w.status, w.bought, p.auto = "booked", p, true
 	p.transaction, _ = a.body["transactionId"].(string)
 	if p.transaction == "" {
 		t.Fatalf("want a booking: %s", a.what)

@@ -3963,7 +3963,7 @@ type Hold struct {
 	// Status Whether the spots are reserved (`active`), are a transaction (`confirmed`), or are free again.
 	Status HoldStatus `json:"status"`
 
-	// Total The price of all lines in major units, including tax.
+	// Total The price in major units, including tax, of the lines in `currency`.
 	Total json.Number `json:"total"`
 
 	// TransactionID The id of the transaction (`txn_…`) after the hold was confirmed, or null.
@@ -4581,7 +4581,7 @@ type MoveWrite struct {
 	// Payment How the customer paid what is due with the move. Defaults to the method of the registration.
 	Payment *MovePaymentWrite `json:"payment,omitempty"`
 
-	// PricingOptionID The id of the new pricing option (`po-…`). Required if the date is of another event that has several. An option for a whole course is refused.
+	// PricingOptionID The id of the new pricing option (`po-…`). Required if the date is of another event that has several for a single date. An option for a whole course is refused.
 	PricingOptionID *string `json:"pricingOptionId,omitempty"`
 
 	// Spots The new number of spots.
@@ -6079,7 +6079,7 @@ type Transaction struct {
 	// Registrations The registrations.
 	Registrations []Registration `json:"registrations"`
 
-	// Total The price of all registrations in major units, including tax. It is 0 if a pass paid.
+	// Total The sum of `totalPaid` of the registrations in major units, of those in `currency`. It is 0 if a pass paid.
 	Total json.Number `json:"total"`
 
 	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
@@ -11323,9 +11323,9 @@ type ClientInterface interface {
 	// waitlist of their date. A recorded no-show is cleared.
 	//
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 	// `details.amountDue` has that amount as a string, for example `"5.5"`.
@@ -11353,9 +11353,9 @@ type ClientInterface interface {
 	// waitlist of their date. A recorded no-show is cleared.
 	//
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 	// `details.amountDue` has that amount as a string, for example `"5.5"`.
@@ -15841,9 +15841,9 @@ func (c *Client) ListRegistrationHistory(ctx context.Context, id RegistrationIDO
 // waitlist of their date. A recorded no-show is cleared.
 //
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 // `details.amountDue` has that amount as a string, for example `"5.5"`.
@@ -15881,9 +15881,9 @@ func (c *Client) MoveRegistrationWithBody(ctx context.Context, id RegistrationID
 // waitlist of their date. A recorded no-show is cleared.
 //
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 // `details.amountDue` has that amount as a string, for example `"5.5"`.
@@ -32737,9 +32737,9 @@ type ClientWithResponsesInterface interface {
 	// waitlist of their date. A recorded no-show is cleared.
 	//
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 	// `details.amountDue` has that amount as a string, for example `"5.5"`.
@@ -32767,9 +32767,9 @@ type ClientWithResponsesInterface interface {
 	// waitlist of their date. A recorded no-show is cleared.
 	//
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-	// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-	// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-	// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 	// `details.amountDue` has that amount as a string, for example `"5.5"`.
@@ -43647,9 +43647,9 @@ func (c *ClientWithResponses) ListRegistrationHistoryWithResponse(ctx context.Co
 // waitlist of their date. A recorded no-show is cleared.
 //
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 // `details.amountDue` has that amount as a string, for example `"5.5"`.
@@ -43683,9 +43683,9 @@ func (c *ClientWithResponses) MoveRegistrationWithBodyWithResponse(ctx context.C
 // waitlist of their date. A recorded no-show is cleared.
 //
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-// and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-// current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-// customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
 // `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 // `details.amountDue` has that amount as a string, for example `"5.5"`.

@@ -34,8 +34,8 @@ func (w *Transfer) Customers(t *Transaction) []id.Customer { return append(t.Cus
 func (w *Transfer) Apply(t *Transaction, of *Offer, now time.Time) (changed bool, err error) {
 	b := &t.Bookings[0]
 	date := of.Dates[b.Date.ID]
-	if b.Cancelled || date == nil || date.Status == DateCancelled || date.EventStatus == Cancelled { // its cancellation has begun
-		return false, fault.Refuse(ReasonAlreadyCancelled, "the booking is cancelled")
+	if refusal := refusesCancelled(b, date, now); refusal != nil {
+		return false, refusal
 	}
 	if err := of.CheckCustomers([]id.Customer{w.To, w.manager(t)}); err != nil {
 		return false, err
@@ -58,6 +58,19 @@ func (w *Transfer) Apply(t *Transaction, of *Offer, now time.Time) (changed bool
 		b.Attendance = NotRecorded
 	}
 	return true, nil
+}
+
+// refusesCancelled returns why a booking of a cancelled date or event cannot be given away; nil if it can.
+func refusesCancelled(b *Booking, date *OfferedDate, now time.Time) error {
+	switch {
+	case b.Cancelled || date == nil || date.Status == DateCancelled:
+		return fault.Refuse(ReasonAlreadyCancelled, "the booking is cancelled")
+	case date.EventStatus != Cancelled:
+		return nil
+	case date.StartsAt.Before(now): // the event was cancelled after this date, whose bookings stay
+		return EventIsCancelled().With("event_date_id", date.ID.String())
+	}
+	return fault.Refuse(ReasonAlreadyCancelled, "the booking is cancelled") // its cancellation has begun
 }
 
 // refuses returns why t's only booking cannot be given to the recipient; nil if it can.

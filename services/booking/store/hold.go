@@ -23,7 +23,7 @@ const (
 				gross = case when $6 = 'FREE' then 0 else gross end, net = case when $6 = 'FREE' then 0 else net end
 			where company_id = $1 and transaction_id = $2)
 		update transactions set status = 'confirmed', hold_expires_at = coalesce(hold_expires_at, expires_at), expires_at = null,
-			purchased_at = $3, timezone = $5, updated_at = $7 where company_id = $1 and id = $2`
+			purchased_at = $3, timezone = $5, updated_at = $7, created_by = $8 where company_id = $1 and id = $2`
 
 	heldCreditsSQL = `select b.id, o.credits, o.whole_course from bookings b join pricing_options o on o.company_id = b.company_id and o.id = b.pricing_option_id
 		where b.company_id = $1 and b.transaction_id = $2`
@@ -31,7 +31,8 @@ const (
 	heldToPassSQL = `with paid as (update bookings b set method = 'PASS', credits_used = n.credits, currency = null, gross = null, net = null,
 				payment_reference = null from unnest($5::uuid[], $6::integer[]) n(id, credits)
 			where b.company_id = $1 and b.transaction_id = $2 and b.id = n.id)
-		update transactions set status = 'pending', held_until = expires_at, hold_expires_at = coalesce(hold_expires_at, expires_at), expires_at = $3, purchased_at = $4, timezone = $7, held_prices = (
+		update transactions set status = 'pending', held_until = expires_at, hold_expires_at = coalesce(hold_expires_at, expires_at), expires_at = $3, purchased_at = $4, timezone = $7,
+			created_by = $8, held_prices = (
 				select jsonb_agg(jsonb_build_object('id', b.id, 'currency', b.currency, 'gross', b.gross, 'net', b.net))
 				from bookings b where b.company_id = $1 and b.transaction_id = $2)
 			where company_id = $1 and id = $2`
@@ -76,10 +77,10 @@ func (s *Store) CheckHold(ctx context.Context, tx *pg.Tx, company id.Company, wh
 	return waiters[0], nil
 }
 
-// ConfirmHeld stores a hold that is not paid by pass as a confirmed purchase.
-func (s *Store) ConfirmHeld(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, how model.PaymentChoice) error {
+// ConfirmHeld stores a hold that is not paid by pass as a confirmed purchase. by is the caller who pays.
+func (s *Store) ConfirmHeld(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, how model.PaymentChoice, by string) error {
 	_, money := storedMethod(how.Method)
-	_, err := tx.Exec(ctx, confirmHeldSQL, company, t.ID, t.PurchasedAt, orNull(how.Reference), t.Timezone, money, t.UpdatedAt)
+	_, err := tx.Exec(ctx, confirmHeldSQL, company, t.ID, t.PurchasedAt, orNull(how.Reference), t.Timezone, money, t.UpdatedAt, orNull(by))
 	return err
 }
 
@@ -96,14 +97,14 @@ func (s *Store) HeldCredits(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return prices, err
 }
 
-// PayHeldByPass stores a hold as a pending purchase by pass.
-func (s *Store) PayHeldByPass(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, expiresAt time.Time) error {
+// PayHeldByPass stores a hold as a pending purchase by pass. by is the caller who pays.
+func (s *Store) PayHeldByPass(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, expiresAt time.Time, by string) error {
 	var ids []id.Booking
 	var credits []int32
 	for i := range t.Bookings {
 		ids, credits = append(ids, t.Bookings[i].ID), append(credits, t.Bookings[i].Payment.Credits)
 	}
-	_, err := tx.Exec(ctx, heldToPassSQL, company, t.ID, expiresAt, t.PurchasedAt, ids, credits, t.Timezone)
+	_, err := tx.Exec(ctx, heldToPassSQL, company, t.ID, expiresAt, t.PurchasedAt, ids, credits, t.Timezone, orNull(by))
 	return err
 }
 

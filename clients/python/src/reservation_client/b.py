@@ -2858,9 +2858,9 @@ class Operations(Client):
         waitlist of their date. A recorded no-show is cleared.
 
         **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-        and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-        current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-        customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+        and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+        rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+        first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
         `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
         send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
         `details.amountDue` has that amount as a string, for example `"5.5"`.

@@ -703,9 +703,9 @@ export interface paths {
          *     waitlist of their date. A recorded no-show is cleared.
          *
          *     **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
-         *     and each spot that is given up lowers the price by an equal share. After a change of the option, all spots cost the
-         *     current price. If the price rises, the difference is first taken from `refundDue`, and `payment` says how the
-         *     customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
+         *     and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
+         *     rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
+         *     first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
          *     `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
          *     send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
          *     `details.amountDue` has that amount as a string, for example `"5.5"`.
@@ -4695,7 +4695,7 @@ export interface components {
         MoveWrite: {
             /** @description The id of the new event date (`date_…`), also of another event. */
             eventDateId?: string;
-            /** @description The id of the new pricing option (`po-…`). Required if the date is of another event that has several. An option for a whole course is refused. */
+            /** @description The id of the new pricing option (`po-…`). Required if the date is of another event that has several for a single date. An option for a whole course is refused. */
             pricingOptionId?: string;
             /** @description The new number of spots. */
             spots?: number;
@@ -4857,7 +4857,7 @@ export interface components {
             id: string;
             /** @description The id of the customer who paid. */
             purchasedById: string;
-            /** @description The price of all registrations in major units, including tax. It is 0 if a pass paid. */
+            /** @description The sum of `totalPaid` of the registrations in major units, of those in `currency`. It is 0 if a pass paid. */
             total: number;
             /** @description The currency of `total` (ISO 4217). If a pass paid, it is the company's currency. */
             currency: string;
@@ -4944,7 +4944,7 @@ export interface components {
             purchasedById: string;
             /** @description When the hold expires. */
             expiresAt: components["schemas"]["Timestamp"];
-            /** @description The price of all lines in major units, including tax. */
+            /** @description The price in major units, including tax, of the lines in `currency`. */
             total: number;
             /** @description The currency of `total` (ISO 4217). */
             currency: string;

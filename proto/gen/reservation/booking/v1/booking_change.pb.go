@@ -93,7 +93,7 @@ type MoveBookingRequest struct {
 	// date_ identifier; if empty, the date stays.
 	EventDateId string `protobuf:"bytes,2,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
 	// po- identifier of an option of the date's event. If empty, the option stays if the event does;
-	// otherwise the event must have exactly one. An option for a whole course is refused, except that the part
+	// otherwise the event must have exactly one for a single date. An option for a whole course is refused, except that the part
 	// of a course that is moved within its event keeps it.
 	PricingOptionId string `protobuf:"bytes,3,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
 	// 1 to 1000; 0 means that the number of spaces stays.

@@ -40,8 +40,8 @@ type BookingChangeServiceClient interface {
 	// free go to the waitlist of their date in the same commit. A recorded no-show is cleared.
 	//
 	// The price. While the option stays, the spaces that stay keep their price, added spaces cost the current
-	// price, and each space that is given up lowers the price by an equal share. After a change of the option,
-	// all spaces cost the current price. Discount codes do not apply to the difference. A booking that was
+	// price, and the spaces that are given up lower the price by their share, rounded to minor units (for credits,
+	// the share is rounded down). After a change of the option, all spaces cost the current price. Discount codes do not apply to the difference. A booking that was
 	// given away (FREE) stays free. If the price rises, the difference is first taken from what is due to the
 	// customer, and the rest is paid with the move. If the price falls, the difference is due to the customer,
 	// at most what was paid and not refunded; RefundBooking records that it was refunded. With keep_price,
@@ -69,8 +69,9 @@ type BookingChangeServiceClient interface {
 	// it, unless the buyer keeps control. The purchase stays the buyer's: lists of purchases, refunds and
 	// credits that are returned go to the buyer. The cancellation policy does not apply. A transfer to the
 	// customer who already has the booking in the same way changes nothing. A recorded no-show is cleared.
-	// Refusals: ALREADY_CANCELLED, ALREADY_ATTENDED, EVENT_PAST, ALREADY_BOOKED (the recipient already has a
-	// booking of the date, and the event allows only one).
+	// Refusals: ALREADY_CANCELLED, ALREADY_ATTENDED, EVENT_PAST, EVENT_CANCELLED (the event was cancelled after the
+	// date started), ALREADY_BOOKED (the recipient already has a booking of the date, and the event allows only
+	// one).
 	TransferBooking(ctx context.Context, in *TransferBookingRequest, opts ...grpc.CallOption) (*TransferBookingResponse, error)
 	// SwapBookings exchanges the dates and pricing options of two bookings in one commit, also if both dates
 	// are full. Each booking keeps its customer, its spaces, its price and its credits. A pass that paid one
@@ -154,8 +155,8 @@ type BookingChangeServiceServer interface {
 	// free go to the waitlist of their date in the same commit. A recorded no-show is cleared.
 	//
 	// The price. While the option stays, the spaces that stay keep their price, added spaces cost the current
-	// price, and each space that is given up lowers the price by an equal share. After a change of the option,
-	// all spaces cost the current price. Discount codes do not apply to the difference. A booking that was
+	// price, and the spaces that are given up lower the price by their share, rounded to minor units (for credits,
+	// the share is rounded down). After a change of the option, all spaces cost the current price. Discount codes do not apply to the difference. A booking that was
 	// given away (FREE) stays free. If the price rises, the difference is first taken from what is due to the
 	// customer, and the rest is paid with the move. If the price falls, the difference is due to the customer,
 	// at most what was paid and not refunded; RefundBooking records that it was refunded. With keep_price,
@@ -183,8 +184,9 @@ type BookingChangeServiceServer interface {
 	// it, unless the buyer keeps control. The purchase stays the buyer's: lists of purchases, refunds and
 	// credits that are returned go to the buyer. The cancellation policy does not apply. A transfer to the
 	// customer who already has the booking in the same way changes nothing. A recorded no-show is cleared.
-	// Refusals: ALREADY_CANCELLED, ALREADY_ATTENDED, EVENT_PAST, ALREADY_BOOKED (the recipient already has a
-	// booking of the date, and the event allows only one).
+	// Refusals: ALREADY_CANCELLED, ALREADY_ATTENDED, EVENT_PAST, EVENT_CANCELLED (the event was cancelled after the
+	// date started), ALREADY_BOOKED (the recipient already has a booking of the date, and the event allows only
+	// one).
 	TransferBooking(context.Context, *TransferBookingRequest) (*TransferBookingResponse, error)
 	// SwapBookings exchanges the dates and pricing options of two bookings in one commit, also if both dates
 	// are full. Each booking keeps its customer, its spaces, its price and its credits. A pass that paid one
