@@ -29,8 +29,8 @@ const (
 
 	heldTransaction = `t.status <> 'confirmed' and t.status in ('held', 'pending')`
 
-	// The appointments that a customer bought or attends, with their purchases p. Only the events of
-	// appointments have any.
+	// The appointments that a customer bought or attends. Only the events of appointments have any, so the other
+	// purchases of the customer are read in an index alone.
 	appointmentsOfCustomerSQL = ` from (
 			(select ` + appointmentPurchase + ` from transactions t
 				where t.company_id = $1 and t.purchaser_id = %[1]s and t.status = 'confirmed' offset 0)
@@ -41,10 +41,10 @@ const (
 			(select t.* from (select distinct b.transaction_id from bookings b where b.company_id = $1 and b.bought_for = %[1]s) g
 				cross join lateral (select ` + appointmentPurchase + ` from transactions t
 					where t.company_id = $1 and t.id = g.transaction_id and t.purchaser_id <> %[1]s offset 0) t)
-		) p cross join lateral (` + listedBooking + ` and b.transaction_id = p.id
+		) t cross join lateral (` + listedBooking + ` and b.transaction_id = t.id
 			and b.event_id = any(array(select e.id from events e where e.company_id = $1 and e.of_appointments)) offset 0) b`
 
-	appointmentPurchase = `t.id, t.purchaser_id, t.status, ` + changedAt + ` as changed_at`
+	appointmentPurchase = `t.id, t.purchaser_id`
 
 	// With held ones, which have an index of their own.
 	changedOrHeldSQL = ` from (
@@ -116,7 +116,7 @@ func (q *AppointmentQuery) from(company id.Company, of appointmentWalk) pg.State
 	case customerBookings:
 		customer := s.Arg(*q.Customer)
 		s.SQL = strings.ReplaceAll(appointmentsOfCustomerSQL, "%[1]s", customer) + dateOfBooking
-		where = " where (p.purchaser_id = " + customer + " or b.bought_for = " + customer + ")"
+		where = " where (t.purchaser_id = " + customer + " or b.bought_for = " + customer + ")"
 	case heldAppointments:
 		s.SQL = " from (select t.id from transactions t where t.company_id = $1 and " + heldTransaction + " offset 0) t" +
 			bookingsOfTransaction + dateOfBooking
@@ -132,10 +132,7 @@ func (q *AppointmentQuery) from(company id.Company, of appointmentWalk) pg.State
 		s.SQL = " from event_dates d" + bookingOnDate
 		where = " where d.company_id = $1 and d.appointment_id is not null"
 	}
-	if of != customerBookings {
-		s.SQL += purchaseOfAppointment
-	}
-	s.SQL += where
+	s.SQL += purchaseOfAppointment + where
 	q.filter(&s, of)
 	return s
 }
