@@ -306,7 +306,11 @@ func TestVisits(t *testing.T) {
 		if req.GetAttendance() == bookingv1.Attendance_ATTENDANCE_CHECKED_IN {
 			return &bookingv1.ListRegistrationsResponse{Registrations: []*bookingv1.Registration{booked("booking_5", "Old", "cust_1", -9), booked("booking_6", "Pilates", "cust_1", -2)}}, nil
 		}
-		return &bookingv1.ListRegistrationsResponse{Registrations: []*bookingv1.Registration{booked("booking_7", "Judo", "cust_2", 3), booked("booking_8", "Own", "cust_1", 3)}}, nil
+		list := []*bookingv1.Registration{booked("booking_7", "Judo", "cust_2", 3)}
+		if !req.GetBoughtByOthers() {
+			list = append(list, booked("booking_8", "Own", "cust_1", 3))
+		}
+		return &bookingv1.ListRegistrationsResponse{Registrations: list}, nil
 	})
 	a := w.get("/customers/cust_1")
 	a.must(t, "Last visit:", "/bookings/booking_6", "Booked by others", "/bookings/booking_7", "/customers/cust_2", `id="waitlists"`, "/events/", "Position 1", `href="/sales/new?customer=cust_1"`)

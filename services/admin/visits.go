@@ -31,12 +31,8 @@ type visits struct {
 	Last         *registrationView // nil if the customer never came
 }
 
-// visitsShown is the number of bookings by others, and of places on waitlists, on a customer's page. visitsRead is
-// the number of bookings that are read to find them.
-const (
-	visitsShown = 20
-	visitsRead  = 200
-)
+// visitsShown is the number of bookings by others, and of places on waitlists, on a customer's page.
+const visitsShown = 20
 
 // visits reads what others booked for a customer, the places on waitlists and the last visit, in three calls, and one
 // for each date of a place, of which there are at most visitsShown.
@@ -50,28 +46,25 @@ func (r *request) visits(customer string) (v visits, err error) {
 	return v, r.placesOf(&v, customer)
 }
 
-// bookedByOthers reads the newest bookings for a customer, and keeps those that others bought.
+// bookedByOthers reads the newest bookings that others bought for a customer.
 func (r *request) bookedByOthers(v *visits, customer string) error {
 	res, err := r.services.bookings.ListRegistrations(r.ctx, &bookingv1.ListRegistrationsRequest{
-		CustomerId: customer, PageSize: visitsRead, Order: bookingv1.RegistrationOrder_REGISTRATION_ORDER_CREATED_DESC,
+		CustomerId: customer, BoughtByOthers: true, PageSize: visitsShown, TotalLimit: 1, Order: bookingv1.RegistrationOrder_REGISTRATION_ORDER_CREATED_DESC,
 	})
 	if err != nil {
 		return err
 	}
 	for _, reg := range res.GetRegistrations() {
-		if reg.GetPurchaser().GetId() != customer {
-			v.ByOthers = append(v.ByOthers, registrationView{reg})
-		}
+		v.ByOthers = append(v.ByOthers, registrationView{reg})
 	}
-	v.MoreByOthers = len(v.ByOthers) > visitsShown || res.GetNextPageToken() != ""
-	v.ByOthers = v.ByOthers[:min(len(v.ByOthers), visitsShown)]
+	v.MoreByOthers = res.GetNextPageToken() != ""
 	return nil
 }
 
 // lastVisit finds the latest date at which the customer was checked in, among the bookings that changed last.
 func (r *request) lastVisit(v *visits, customer string) error {
 	res, err := r.services.bookings.ListRegistrations(r.ctx, &bookingv1.ListRegistrationsRequest{
-		CustomerId: customer, PageSize: visitsShown, Order: bookingv1.RegistrationOrder_REGISTRATION_ORDER_UPDATED_DESC,
+		CustomerId: customer, PageSize: visitsShown, TotalLimit: 1, Order: bookingv1.RegistrationOrder_REGISTRATION_ORDER_UPDATED_DESC,
 		Attendance: bookingv1.Attendance_ATTENDANCE_CHECKED_IN, Cancelled: new(bool),
 	})
 	if err != nil || len(res.GetRegistrations()) == 0 {

@@ -102,6 +102,8 @@ func TestListRegistrations(t *testing.T) {
 		"bought by or for a customer":                {&bookingv1.ListRegistrationsRequest{CustomerId: w.ann.String()}, w.in(0, 3)},
 		"bought by or for a customer, not cancelled": {&bookingv1.ListRegistrationsRequest{CustomerId: w.ben.String(), Cancelled: new(false)}, w.in(1, 4)},
 		"for a customer on a date":                   {&bookingv1.ListRegistrationsRequest{CustomerId: w.ben.String(), EventDateId: w.second}, w.in(1, 4)},
+		"that others bought for a customer":          {&bookingv1.ListRegistrationsRequest{CustomerId: w.ben.String(), BoughtByOthers: true}, w.in(1)},
+		"that others bought for another customer":    {&bookingv1.ListRegistrationsRequest{CustomerId: w.ann.String(), BoughtByOthers: true}, w.in(3)},
 		"for an unknown customer":                    {&bookingv1.ListRegistrationsRequest{CustomerId: id.New[id.Customer]().String()}, nil},
 		"changed since the beginning":                {&bookingv1.ListRegistrationsRequest{UpdatedSince: timestamppb.New(w.began)}, w.in(0, 1, 2, 3, 4)},
 		"changed in the future":                      {&bookingv1.ListRegistrationsRequest{UpdatedSince: timestamppb.New(time.Now().Add(time.Hour))}, nil},
@@ -125,6 +127,20 @@ func TestListRegistrations(t *testing.T) {
 			}
 		})
 	}
+	t.Run("counts up to total_limit", func(t *testing.T) {
+		for limit := range int64(8) {
+			for all, req := range map[int64]*bookingv1.ListRegistrationsRequest{5: {EventId: w.yoga.GetId()}, 6: {}, 2: {PurchaserId: w.ann.String(), EventId: w.yoga.GetId()}} {
+				want := all
+				if limit > 0 {
+					want = min(all, limit)
+				}
+				req.TotalLimit, req.PageSize = limit, 1
+				if res, err := w.bookings.ListRegistrations(w.ctx, req); err != nil || res.GetTotal() != want || len(res.GetRegistrations()) != 1 {
+					t.Errorf("%d, up to %d: got %d, %v", all, limit, res.GetTotal(), err)
+				}
+			}
+		}
+	})
 	t.Run("a changed registration is listed by updated_since, with the time of its change", func(t *testing.T) {
 		since := time.Now().Add(time.Hour).Truncate(time.Second)
 		now := w.server.now
@@ -177,6 +193,7 @@ func TestListRegistrations(t *testing.T) {
 			"page_size": {PageSize: 201}, "page_token": {PageToken: "x"}, "offset": {Offset: -1}, "order": {Order: 99},
 			"updated_since": {UpdatedSince: &timestamppb.Timestamp{Seconds: 1 << 60}}, "starts_from": {StartsFrom: &timestamppb.Timestamp{Seconds: 1 << 60}},
 			"starts_before": {StartsBefore: &timestamppb.Timestamp{Seconds: 1 << 60}}, "attendance": {Attendance: 99},
+			"bought_by_others": {BoughtByOthers: true}, "total_limit": {TotalLimit: mostCounted + 1},
 		} {
 			req.EventId = w.yoga.GetId()
 			_, err := w.bookings.ListRegistrations(w.ctx, req)

@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"fmt"
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
@@ -31,6 +32,10 @@ func registrationsQueryOf(r *bookingv1.ListRegistrationsRequest) (*store.Registr
 	}
 	q := &store.RegistrationQuery{
 		Page: p, Cancelled: r.Cancelled, Customer: id.Filter[id.Customer](r.GetCustomerId()), Purchaser: id.Filter[id.Customer](r.GetPurchaserId()),
+		BoughtByOthers: r.GetBoughtByOthers(),
+	}
+	if q.BoughtByOthers && q.Customer == nil {
+		return nil, fault.InvalidParameter("bought_by_others", "required", "needs a customer_id")
 	}
 	if q.Since, err = check.Bound("updated_since", r.GetUpdatedSince()); err != nil {
 		return nil, err
@@ -58,7 +63,20 @@ func registrationsQueryOf(r *bookingv1.ListRegistrationsRequest) (*store.Registr
 			return nil, err
 		}
 	}
-	return q, nil
+	q.MostCounted, err = registrationsCounted(r)
+	return q, err
+}
+
+// registrationsCounted returns the limit of the total of a list of registrations; 0: none.
+func registrationsCounted(r *bookingv1.ListRegistrationsRequest) (int64, error) {
+	switch limit := r.GetTotalLimit(); {
+	case limit < 0 || limit > mostCounted:
+		return 0, fault.InvalidParameter("total_limit", "range", fmt.Sprintf("must be 0 to %d", mostCounted))
+	case limit == 0 && r.GetEventId() == "" && r.GetEventDateId() == "":
+		return mostCounted, nil
+	default:
+		return limit, nil
+	}
 }
 
 // mostCounted is the largest total of a list of all registrations or transactions of a company. Counting
@@ -74,9 +92,6 @@ func (s *Server) ListRegistrations(ctx context.Context, req *bookingv1.ListRegis
 	q, err := registrationsQueryOf(req)
 	if err != nil {
 		return nil, err
-	}
-	if q.Event.IsZero() && q.Date.IsZero() {
-		q.MostCounted = mostCounted
 	}
 	found, total, err := s.store.RegistrationIDs(ctx, company.ID, q)
 	if err != nil {

@@ -176,6 +176,31 @@ func TestSearchFunctionsAreConfined(t *testing.T) { // invariants 6 and 13
 	}
 }
 
+// A search that many customers match walks the list until its page is full, in a database that has one company
+// too. Row-level security keeps the statistics of the search texts from the planner.
+func TestSlowSearchWithoutStatistics(t *testing.T) { // invariant 13
+	s := openSearched(t)
+	company := id.New[id.Company]()
+	s.inBulk(t, func() { s.fill(t, company, 20_000) })
+	vacuum(t, s.owner)
+	for _, query := range []string{"example.com", "smi"} {
+		for _, o := range []page.Order{{}, {Code: 2, Column: byCreated, Desc: true}} {
+			t.Run(fmt.Sprintf("%s, by %q", query, o.Column), func(t *testing.T) {
+				l := list{Page: page.Page{Order: o, Size: 50, After: new(o.Start())}, filter: filter{match: &match{tier: anywhere, like: anywhere.patterns([]string{query})}}}
+				before, _ := s.touched(t)
+				found, err := s.store.rows(t.Context(), company, l)
+				if err != nil || len(found) != l.Size+1 {
+					t.Fatalf("%d customers, %v", len(found), err)
+				}
+				// The table has about 800 blocks.
+				if blocks, _ := s.touched(t); blocks-before > 600 {
+					t.Errorf("touches %d blocks", blocks-before)
+				}
+			})
+		}
+	}
+}
+
 // The cost of a search depends on what it finds, or on a walk until its page is full, or on one
 // reading of a small index. It never reads the table.
 func TestSlowSearchPlans(t *testing.T) { // invariant 13

@@ -29,16 +29,22 @@ const (
 
 	heldTransaction = `t.status <> 'confirmed' and t.status in ('held', 'pending')`
 
-	// The appointments that a customer bought or attends.
+	// The appointments that a customer bought or attends. Only the events of appointments have any, so the other
+	// purchases of the customer are read in an index alone.
 	appointmentsOfCustomerSQL = ` from (
-			select b.id from transactions t` + bookingsOfTransaction + `
-			where t.company_id = $1 and t.purchaser_id = %[1]s and t.status = 'confirmed'
-			union
-			select b.id from transactions t` + bookingsOfTransaction + `
-			where t.company_id = $1 and t.purchaser_id = %[1]s and t.status in ('held', 'pending')
-			union
-			select b.id from bookings b where b.company_id = $1 and b.bought_for = %[1]s
-		) m cross join lateral (` + listedBooking + ` and b.id = m.id offset 0) b`
+			(select ` + appointmentPurchase + ` from transactions t
+				where t.company_id = $1 and t.purchaser_id = %[1]s and t.status = 'confirmed' offset 0)
+			union all
+			(select ` + appointmentPurchase + ` from transactions t
+				where t.company_id = $1 and t.purchaser_id = %[1]s and t.status in ('held', 'pending') offset 0)
+			union all
+			(select t.* from (select distinct b.transaction_id from bookings b where b.company_id = $1 and b.bought_for = %[1]s) g
+				cross join lateral (select ` + appointmentPurchase + ` from transactions t
+					where t.company_id = $1 and t.id = g.transaction_id and t.purchaser_id <> %[1]s offset 0) t)
+		) t cross join lateral (` + listedBooking + ` and b.transaction_id = t.id
+			and b.event_id = any(array(select e.id from events e where e.company_id = $1 and e.of_appointments)) offset 0) b`
+
+	appointmentPurchase = `t.id, t.purchaser_id`
 
 	// With held ones, which have an index of their own.
 	changedOrHeldSQL = ` from (
@@ -108,7 +114,9 @@ func (q *AppointmentQuery) from(company id.Company, of appointmentWalk) pg.State
 	const dateOfBooking = dateOfAppointment + "b.event_date_id offset 0) d"
 	switch of {
 	case customerBookings:
-		s.SQL = strings.ReplaceAll(appointmentsOfCustomerSQL, "%[1]s", s.Arg(*q.Customer)) + dateOfBooking
+		customer := s.Arg(*q.Customer)
+		s.SQL = strings.ReplaceAll(appointmentsOfCustomerSQL, "%[1]s", customer) + dateOfBooking
+		where = " where (t.purchaser_id = " + customer + " or b.bought_for = " + customer + ")"
 	case heldAppointments:
 		s.SQL = " from (select t.id from transactions t where t.company_id = $1 and " + heldTransaction + " offset 0) t" +
 			bookingsOfTransaction + dateOfBooking

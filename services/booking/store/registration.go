@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,16 +30,25 @@ const (
 		from bookings b where b.company_id = $1`
 
 	// The bookings for a customer: those that the customer bought for nobody else, and those that
-	// another customer bought for them. %s is the customer.
+	// another customer bought for them. %[1]s is the customer. OFFSET 0 keeps the planner from walking along
+	// the changes of all transactions.
 	ofCustomerSQL = ` from (
-			select b.id from transactions t` + bookingsOfTransaction + `
-			where t.company_id = $1 and t.purchaser_id = %[1]s and t.status = 'confirmed' and b.bought_for is null
-			union
-			select b.id from bookings b where b.company_id = $1 and b.bought_for = %[1]s
-		) m cross join lateral (` + listedBooking + ` and b.id = m.id offset 0) b`
+			(select ` + listedPurchase + ` from transactions t
+				where t.company_id = $1 and t.purchaser_id = %[1]s and t.status = 'confirmed' offset 0)
+			union all` + receivedSQL + `
+		) t` + bookingsOfTransaction
 
-	ofPurchaserSQL = ` from (select b.* from transactions t` + bookingsOfTransaction + `
-		where t.company_id = $1 and t.purchaser_id = %[1]s and t.status = 'confirmed' offset 0) b`
+	receivedByCustomerSQL = ` from (` + receivedSQL + `) t` + bookingsOfTransaction
+
+	// The purchases in which another customer bought something for a customer.
+	receivedSQL = ` (select t.* from (select distinct b.transaction_id from bookings b where b.company_id = $1 and b.bought_for = %[1]s) g
+				cross join lateral (select ` + listedPurchase + ` from transactions t where t.company_id = $1 and t.id = g.transaction_id
+					and t.status = 'confirmed' and t.purchaser_id <> %[1]s offset 0) t)`
+
+	ofPurchaserSQL = ` from (select ` + listedPurchase + ` from transactions t
+		where t.company_id = $1 and t.purchaser_id = %[1]s and t.status = 'confirmed' offset 0) t` + bookingsOfTransaction
+
+	listedPurchase = `t.id, t.purchaser_id, t.purchased_at, t.updated_at`
 
 	onDatesSQL = ` from event_dates d cross join lateral (` + listedBooking + ` and b.event_date_id = d.id offset 0) b`
 
@@ -55,6 +65,7 @@ type RegistrationQuery struct {
 	Date                     id.EventDate      // zero: of all dates
 	Customer                 *id.Customer      // nil: for all customers
 	Purchaser                *id.Customer      // nil: of all purchasers
+	BoughtByOthers           bool              // with Customer: without what the customer bought
 	Cancelled                *bool             // nil: both
 	Attendance               *model.Attendance // nil: any
 	Since                    time.Time         // zero: none
@@ -97,11 +108,7 @@ func (q *RegistrationQuery) from(company id.Company, of walk, withPurchase bool)
 	case bookings:
 		s.SQL = " from bookings b"
 	case ofPerson:
-		if where = " where true"; q.Customer != nil {
-			s.SQL = fmt.Sprintf(ofCustomerSQL, s.Arg(*q.Customer))
-		} else {
-			s.SQL = fmt.Sprintf(ofPurchaserSQL, s.Arg(*q.Purchaser))
-		}
+		s.SQL, where = q.fromPerson(&s)
 	case onDates:
 		s.SQL, where = onDatesSQL, " where d.company_id = $1"
 	case byChange:
@@ -109,13 +116,25 @@ func (q *RegistrationQuery) from(company id.Company, of walk, withPurchase bool)
 	case unconfirmed:
 		s.SQL, where = " from transactions t"+bookingsOfTransaction, " where t.company_id = $1 and t.status <> 'confirmed'"
 	}
-	if withPurchase && of != byChange {
+	if withPurchase && of != byChange && of != ofPerson {
 		s.SQL += purchaseOfBooking
 		where += " and t.status = 'confirmed'"
 	}
 	s.SQL += where
 	q.filter(&s, of)
 	return s
+}
+
+// fromPerson returns the bookings of a customer or a purchaser, with their purchases t.
+func (q *RegistrationQuery) fromPerson(s *pg.Statement) (from, where string) {
+	if q.Customer == nil {
+		return fmt.Sprintf(ofPurchaserSQL, s.Arg(*q.Purchaser)), " where true"
+	}
+	customer, from := s.Arg(*q.Customer), ofCustomerSQL
+	if q.BoughtByOthers {
+		from = receivedByCustomerSQL
+	}
+	return strings.ReplaceAll(from, "%[1]s", customer), " where coalesce(b.bought_for, t.purchaser_id) = " + customer
 }
 
 // filter adds the conditions on bookings.

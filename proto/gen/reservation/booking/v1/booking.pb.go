@@ -2840,8 +2840,13 @@ type ListRegistrationsRequest struct {
 	// Returns only bookings with this attendance; unspecified returns all.
 	Attendance Attendance `protobuf:"varint,11,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
 	// Returns only bookings whose date starts at or after starts_from and before starts_before.
-	StartsFrom    *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=starts_from,json=startsFrom,proto3" json:"starts_from,omitempty"`
-	StartsBefore  *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=starts_before,json=startsBefore,proto3" json:"starts_before,omitempty"`
+	StartsFrom   *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=starts_from,json=startsFrom,proto3" json:"starts_from,omitempty"`
+	StartsBefore *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=starts_before,json=startsBefore,proto3" json:"starts_before,omitempty"`
+	// With customer_id: returns only bookings that another customer bought for them.
+	BoughtByOthers bool `protobuf:"varint,14,opt,name=bought_by_others,json=boughtByOthers,proto3" json:"bought_by_others,omitempty"`
+	// Counts the bookings that match up to this limit, at most 10000. 0: no limit, or 10000 if neither
+	// event_id nor event_date_id is set.
+	TotalLimit    int64 `protobuf:"varint,15,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2967,11 +2972,25 @@ func (x *ListRegistrationsRequest) GetStartsBefore() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *ListRegistrationsRequest) GetBoughtByOthers() bool {
+	if x != nil {
+		return x.BoughtByOthers
+	}
+	return false
+}
+
+func (x *ListRegistrationsRequest) GetTotalLimit() int64 {
+	if x != nil {
+		return x.TotalLimit
+	}
+	return 0
+}
+
 type ListRegistrationsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Registrations []*Registration        `protobuf:"bytes,1,rep,name=registrations,proto3" json:"registrations,omitempty"`
 	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Number of bookings that match; of all events, at most 10000.
+	// Number of bookings that match, at most total_limit; of all events, at most 10000.
 	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3987,7 +4006,7 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"updated_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\x03R\aversion\"\x94\x05\n" +
+	"\aversion\x18\x06 \x01(\x03R\aversion\"\xdf\x05\n" +
 	"\x18ListRegistrationsRequest\x12\"\n" +
 	"\bevent_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12'\n" +
@@ -4007,7 +4026,10 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"attendance\x12;\n" +
 	"\vstarts_from\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"startsFrom\x12?\n" +
-	"\rstarts_before\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\fstartsBeforeB\f\n" +
+	"\rstarts_before\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\fstartsBefore\x12(\n" +
+	"\x10bought_by_others\x18\x0e \x01(\bR\x0eboughtByOthers\x12\x1f\n" +
+	"\vtotal_limit\x18\x0f \x01(\x03R\n" +
+	"totalLimitB\f\n" +
 	"\n" +
 	"_cancelled\"\xa5\x01\n" +
 	"\x19ListRegistrationsResponse\x12J\n" +
