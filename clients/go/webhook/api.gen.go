@@ -1907,7 +1907,7 @@ type Hold struct {
 	// Status Whether the spots are reserved (`active`), are a transaction (`confirmed`), or are free again.
 	Status HoldStatus `json:"status"`
 
-	// Total The price of all lines in major units, including tax.
+	// Total The price in major units, including tax, of the lines in `currency`.
 	Total json.Number `json:"total"`
 
 	// TransactionID The id of the transaction (`txn_…`) after the hold was confirmed, or null.

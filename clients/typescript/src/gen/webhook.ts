@@ -1085,7 +1085,7 @@ export interface components {
             purchasedById: string;
             /** @description When the hold expires. */
             expiresAt: string;
-            /** @description The price of all lines in major units, including tax. */
+            /** @description The price in major units, including tax, of the lines in `currency`. */
             total: number;
             /** @description The currency of `total` (ISO 4217). */
             currency: string;
