@@ -95,7 +95,7 @@ func TestSwapBookings(t *testing.T) {
 		return &bookingv1.SwapBookingsResponse{Registration: after(), Other: other, Changed: true}, nil
 	})
 	w.get("/bookings/booking_1/swap").must(t, "/bookings/booking_1/swap?customer=cust_1")
-	w.get("/bookings/booking_1/swap?customer=cust_1").must(t, "/bookings/booking_1/swap?other=booking_2")
+	w.get("/bookings/booking_1/swap?customer=cust_1").must(t, "/bookings/booking_1/swap?other=booking_2", "1 space, £15.00")
 	w.get("/bookings/booking_1/swap?other=booking_2").must(t, `name="other-version" value="2"`, "Ann Smith gets")
 	a := w.post("/bookings/booking_1/swap", "other", "booking_2", "version", "0", "other-version", "2", "waive", "on")
 	w.get(a.to()).must(t, "The booking was swapped with that of Ann Smith: Yoga")
@@ -114,6 +114,10 @@ func TestSwapBookings(t *testing.T) {
 		refusal := fault.Refuse("LATE_CHANGE", "late")
 		on(w.backend, "SwapBookings", func(*bookingv1.SwapBookingsRequest) (*bookingv1.SwapBookingsResponse, error) { return nil, refusal })
 		w.post("/bookings/booking_1/swap", sent...).must(t, `name="other-version" value="1"`)
+		refusal = fault.Refuse("EVENT_FULL", "full")
+		if a := w.post("/bookings/booking_1/swap", sent...); !strings.Contains(a.body, "too few spaces for the other booking") || strings.Contains(a.body, "waitlist") {
+			t.Error(text(a.body))
+		}
 		refusal = fault.Stale("booking", 2)
 		w.post("/bookings/booking_1/swap", sent...).must(t, `name="other-version" value="2"`)
 	})
