@@ -286,7 +286,7 @@ func (r *request) choosePrice(page *bookingMovePage, event *bookingv1.Event, cho
 		}
 	}
 	if event.GetId() == b.GetEventId() && chosenOption(page.Options, present, "") != present {
-		page.Options = slices.Insert(page.Options, 0, option{present, r.text("changes.move.present_price")})
+		page.Options = slices.Insert(page.Options, 0, option{present, r.text("changes.move.present_option")})
 	}
 	page.Form.values.Set("option", chosenOption(page.Options, chosen, present))
 }

@@ -97,7 +97,7 @@ func TestMoveBooking(t *testing.T) {
 		})
 		w.get("/bookings/booking_1").must(t, movePath, "/bookings/booking_1/transfer", "/bookings/booking_1/swap", "/bookings/booking_1/history")
 		a := w.get(movePath)
-		a.must(t, `value="date_1" selected`, "(present date)", `value="" selected>Present price`, `value="1"`, "The page shows the effect before you move the booking.")
+		a.must(t, `value="date_1" selected`, "(present date)", `value="" selected>Present pricing option`, `value="1"`, "The page shows the effect before you move the booking.")
 		if got := w.lastPreview(); got.GetEventDateId() != "date_1" || got.GetPricingOptionId() != "" || got.GetSpaces() != 1 {
 			t.Errorf("%v", got)
 		}

@@ -76,7 +76,7 @@ func TestPaymentMethods(t *testing.T) {
 	}
 	free := withBooking(w).GetBooking().GetCard()
 	free.Gross, free.Method = 0, bookingv1.PaymentMethod_PAYMENT_METHOD_FREE
-	w.get("/bookings/booking_1").must(t, "given for free")
+	w.get("/bookings/booking_1").must(t, "free of charge")
 }
 
 func TestPaymentOfAPass(t *testing.T) {
