@@ -3,6 +3,7 @@ package admin
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"reservation.dev/platform/enum"
@@ -15,6 +16,8 @@ type historyPage struct {
 	Registration registrationView
 	Entries      []bookingHistoryLine
 	Next         string
+	// Partial says that the history lacks changes, because they were made before the platform kept it.
+	Partial bool
 }
 
 func (historyPage) head() (*message, string) { return msg("changes.history.title"), "events" }
@@ -47,12 +50,25 @@ func (r *request) bookingHistory() error {
 		return err
 	}
 	page.Next = r.with("page", all.GetNextPageToken())
+	page.Partial = r.query("page") == "" && page.Next == "" && page.Registration.lacksHistory(all.GetEntries())
 	names := r.namesInHistory(all.GetEntries())
 	currency := cmp.Or(page.Registration.GetBooking().GetCard().GetCurrency(), r.session.Company.GetCurrency())
 	for _, e := range all.GetEntries() {
 		page.Entries = append(page.Entries, bookingHistoryLine{e, names, r.session.Clock, currency, r.session.Administrator})
 	}
 	return r.render("history", page)
+}
+
+// lacksHistory reports whether no entry of a complete history explains the state of the booking.
+func (r registrationView) lacksHistory(entries []*bookingv1.BookingHistoryEntry) bool {
+	has := func(actions ...bookingv1.BookingAction) bool {
+		return slices.ContainsFunc(entries, func(e *bookingv1.BookingHistoryEntry) bool { return slices.Contains(actions, e.GetAction()) })
+	}
+	const cancelled = bookingv1.BookingAction_BOOKING_ACTION_CANCELLED
+	b := r.GetBooking()
+	return b.GetIsCancelled() && !has(cancelled) ||
+		b.GetIsRefunded() && !has(cancelled, bookingv1.BookingAction_BOOKING_ACTION_REFUNDED) ||
+		(r.CheckedIn() || r.NoShow()) && !has(bookingv1.BookingAction_BOOKING_ACTION_ATTENDANCE_RECORDED)
 }
 
 // namesInHistory looks up the customers in the history and, for an owner, who made the changes.

@@ -313,6 +313,10 @@ func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest, path string
 	switch o := res.GetOutcome(); {
 	case o.GetCreditsReturned() > 0:
 		outcome = msg("desk.booking.credits_returned", "count", o.GetCreditsReturned())
+	case o.GetLate() && o.GetRefundDue() > 0:
+		due := priceText(o.GetRefundDue(), o.GetCurrency())
+		outcome = msg("desk.booking.was_late_due", "due", msg("desk.outcome.refund_amount", "amount", due))
+		next = msg("desk.booking.was_late_due", "due", msg("desk.outcome.refund_due", "amount", due))
 	case o.GetRefundDue() > 0:
 		due := priceText(o.GetRefundDue(), o.GetCurrency())
 		outcome, next = msg("desk.outcome.refund_amount", "amount", due), msg("desk.outcome.refund_due", "amount", due)

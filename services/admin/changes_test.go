@@ -95,7 +95,7 @@ func TestSwapBookings(t *testing.T) {
 		return &bookingv1.SwapBookingsResponse{Registration: after(), Other: other, Changed: true}, nil
 	})
 	w.get("/bookings/booking_1/swap").must(t, "/bookings/booking_1/swap?customer=cust_1")
-	w.get("/bookings/booking_1/swap?customer=cust_1").must(t, "/bookings/booking_1/swap?other=booking_2")
+	w.get("/bookings/booking_1/swap?customer=cust_1").must(t, "/bookings/booking_1/swap?other=booking_2", "1 space, £15.00")
 	w.get("/bookings/booking_1/swap?other=booking_2").must(t, `name="other-version" value="2"`, "Ann Smith gets")
 	a := w.post("/bookings/booking_1/swap", "other", "booking_2", "version", "0", "other-version", "2", "waive", "on")
 	w.get(a.to()).must(t, "The booking was swapped with that of Ann Smith: Yoga")
@@ -114,6 +114,10 @@ func TestSwapBookings(t *testing.T) {
 		refusal := fault.Refuse("LATE_CHANGE", "late")
 		on(w.backend, "SwapBookings", func(*bookingv1.SwapBookingsRequest) (*bookingv1.SwapBookingsResponse, error) { return nil, refusal })
 		w.post("/bookings/booking_1/swap", sent...).must(t, `name="other-version" value="1"`)
+		refusal = fault.Refuse("EVENT_FULL", "full")
+		if a := w.post("/bookings/booking_1/swap", sent...); !strings.Contains(a.body, "too few spaces for the other booking") || strings.Contains(a.body, "waitlist") {
+			t.Error(text(a.body))
+		}
 		refusal = fault.Stale("booking", 2)
 		w.post("/bookings/booking_1/swap", sent...).must(t, `name="other-version" value="2"`)
 	})
@@ -182,7 +186,7 @@ func TestBookingHistory(t *testing.T) {
 	a := w.get("/bookings/booking_1/history")
 	for _, want := range []string{
 		"An API client booked 1 space for &lt;b&gt;Ann : Yoga,", "Grace moved the booking from Yoga,", "Spaces: from 1 space to 2 spaces", "Price: from £12.50 to £25.00", "Amount: £12.50 (cash)", "Reason: &lt;i&gt;ill",
-		"The platform gave the booking from &lt;b&gt;Ann to Ben", "Managed by: from", "Somebody checked the customer in",
+		"The platform transferred the booking from &lt;b&gt;Ann to Ben", "Managed by: from", "Somebody checked the customer in",
 	} {
 		if got := text(a.body); !strings.Contains(got, want) {
 			t.Errorf("the page lacks %q:\n%s", want, got)
@@ -197,4 +201,40 @@ func TestBookingHistory(t *testing.T) {
 			t.Errorf("%d calls", n)
 		}
 	})
+}
+
+func TestHistoriesThatLackChanges(t *testing.T) {
+	t.Parallel()
+	const booked, cancelled = bookingv1.BookingAction_BOOKING_ACTION_BOOKED, bookingv1.BookingAction_BOOKING_ACTION_CANCELLED
+	const attended, in = bookingv1.BookingAction_BOOKING_ACTION_ATTENDANCE_RECORDED, bookingv1.Attendance_ATTENDANCE_CHECKED_IN
+	for name, c := range map[string]struct {
+		booking *bookingv1.Booking
+		last    bookingv1.BookingAction
+		next    string
+		want    bool
+	}{
+		"of a booking without changes":             {&bookingv1.Booking{}, booked, "", false},
+		"of a booking cancelled before":            {&bookingv1.Booking{IsCancelled: true}, booked, "", true},
+		"of a cancelled and refunded booking":      {&bookingv1.Booking{IsCancelled: true, IsRefunded: true}, cancelled, "", false},
+		"of a booking refunded before":             {&bookingv1.Booking{IsRefunded: true}, booked, "", true},
+		"of a booking checked in before":           {&bookingv1.Booking{Attendance: in}, booked, "", true},
+		"of a checked-in booking":                  {&bookingv1.Booking{Attendance: in}, attended, "", false},
+		"of a cancelled booking, on several pages": {&bookingv1.Booking{IsCancelled: true}, booked, "more", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _ := withChanges(t)
+			reg := after()
+			reg.Booking.IsCancelled, reg.Booking.IsRefunded, reg.Booking.Attendance = c.booking.GetIsCancelled(), c.booking.GetIsRefunded(), c.booking.GetAttendance()
+			on(w.backend, "GetRegistration", func(*bookingv1.GetRegistrationRequest) (*bookingv1.GetRegistrationResponse, error) {
+				return &bookingv1.GetRegistrationResponse{Registration: reg}, nil
+			})
+			on(w.backend, "ListBookingHistory", func(*bookingv1.ListBookingHistoryRequest) (*bookingv1.ListBookingHistoryResponse, error) {
+				return &bookingv1.ListBookingHistoryResponse{NextPageToken: c.next, Entries: []*bookingv1.BookingHistoryEntry{{Action: booked}, {Action: c.last}}}, nil
+			})
+			if got := strings.Contains(w.get("/bookings/booking_1/history").body, "Some changes of this booking are not listed"); got != c.want {
+				t.Errorf("the page says that changes are missing: %t", got)
+			}
+		})
+	}
 }

@@ -78,7 +78,7 @@ func chosenOption(options []option, chosen, fallback string) string {
 // that the booking is of, are among the choices of every page.
 func (r *request) chooseEvent(page *bookingMovePage, get func(name string) string) (*bookingv1.Event, error) {
 	b := page.Registration.GetBooking()
-	chosen, err := r.movableTo(b, get("event"))
+	chosen, err := r.movableTo(page.Form, b, get("event"))
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +102,9 @@ func (r *request) chooseEvent(page *bookingMovePage, get func(name string) strin
 	return chosen, nil
 }
 
-// movableTo returns the chosen event; that of the booking if the booking cannot be moved to the chosen one.
-func (r *request) movableTo(b *bookingv1.Booking, chosen string) (*bookingv1.Event, error) {
+// movableTo returns the chosen event. If the booking cannot be moved to it, movableTo adds an error to the form and
+// returns the event of the booking.
+func (r *request) movableTo(f *form, b *bookingv1.Booking, chosen string) (*bookingv1.Event, error) {
 	if chosen != "" && chosen != b.GetEventId() {
 		res, err := r.services.events.GetEvent(r.ctx, &bookingv1.GetEventRequest{Id: chosen})
 		e := res.GetEvent()
@@ -113,6 +114,7 @@ func (r *request) movableTo(b *bookingv1.Booking, chosen string) (*bookingv1.Eve
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			return nil, err
 		}
+		f.add("event", msg("changes.move.no_event"))
 	}
 	res, err := r.services.events.GetEvent(r.ctx, &bookingv1.GetEventRequest{Id: b.GetEventId()})
 	return res.GetEvent(), err
@@ -206,24 +208,27 @@ func (r *request) addStarted(d *moveDates, list *bookingv1.ListEventDatesRequest
 	return nil
 }
 
-// addChosen adds a date of the event that another page of the list has.
-func (r *request) addChosen(d *moveDates, event, date string) error {
+// addChosen adds a chosen date of the event that another page of the list has. A date that cannot be chosen is an
+// error of the form. One of another event is not if the event was chosen too: the person has changed the event.
+func (r *request) addChosen(page *bookingMovePage, d *moveDates, date, event string) error {
 	if _, listed := d.find(date); listed || date == "" {
 		return nil
 	}
 	res, err := r.services.events.GetEventDate(r.ctx, &bookingv1.GetEventDateRequest{Id: date})
-	if fault.Is(err, fault.NotFound) {
-		return nil
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
 	}
 	s := slot{ScheduledDate: res.GetDate(), clock: r.session.Clock}
-	switch {
-	case err != nil || s.GetEventId() != event:
-	case s.Bookable():
+	switch other := s.GetEventId() != page.Form.Get("event"); {
+	case err == nil && other && event != "":
+	case err == nil && !other && s.Bookable():
 		d.upcoming = slices.Insert(d.upcoming, 0, s)
-	case s.Late():
+	case err == nil && !other && s.Late():
 		d.started = slices.Insert(d.started, 0, s)
+	default:
+		page.Form.add("date", msg("changes.move.no_date"))
 	}
-	return err
+	return nil
 }
 
 // chooseDate reads the dates of the chosen event, and selects one.
@@ -233,6 +238,9 @@ func (r *request) chooseDate(page *bookingMovePage, get func(name string) string
 	if err != nil {
 		day = time.Time{}
 		page.Form.values.Del("from")
+		if get("from") != "" {
+			page.Form.add("from", msg("changes.move.no_day"))
+		}
 	}
 	d, err := r.movableDates(event, day, get("later"))
 	if err != nil {
@@ -244,7 +252,7 @@ func (r *request) chooseDate(page *bookingMovePage, get func(name string) string
 		page.Present = []option{{present, r.text("changes.move.present_date", "time", r.session.Clock.Time(b.GetStartsAt()))}}
 	}
 	if chosen := get("date"); chosen != present {
-		if err := r.addChosen(&d, event, chosen); err != nil {
+		if err := r.addChosen(page, &d, chosen, get("event")); err != nil {
 			return err
 		}
 	}
@@ -278,7 +286,7 @@ func (r *request) choosePrice(page *bookingMovePage, event *bookingv1.Event, cho
 		}
 	}
 	if event.GetId() == b.GetEventId() && chosenOption(page.Options, present, "") != present {
-		page.Options = slices.Insert(page.Options, 0, option{present, r.text("changes.move.present_price")})
+		page.Options = slices.Insert(page.Options, 0, option{present, r.text("changes.move.present_option")})
 	}
 	page.Form.values.Set("option", chosenOption(page.Options, chosen, present))
 }

@@ -97,13 +97,25 @@ func (r *request) preview(page *bookingMovePage) error {
 	})
 	if err != nil {
 		if e := fault.From(err); isRefusal(e) {
-			page.Refused = sentence(e)
+			page.Refused = moveSentence(e)
 			return nil
 		}
 		return err
 	}
 	page.Outcome = res.GetOutcome()
 	return nil
+}
+
+// reasonEventFull is the reason with which a date that has too few spaces left is refused.
+const reasonEventFull = "EVENT_FULL"
+
+// moveSentence says why a booking cannot be moved. It does not propose the waitlist, because the customer would then
+// have two bookings.
+func moveSentence(e *fault.Error) *message {
+	if e.Reason == reasonEventFull {
+		return msg("changes.move.full")
+	}
+	return sentence(e)
 }
 
 // spaces returns the number of spaces of the form.
@@ -166,6 +178,9 @@ func (r *request) moveBooking() error {
 	}
 	res, err := submit(r, f, r.services.changes.MoveBooking, req)
 	if err != nil {
+		if f.refused == reasonEventFull {
+			f.Summary = msg("changes.move.full")
+		}
 		if f.Failed() && f.Error("spaces") == nil {
 			err = cmp.Or(r.preview(&page), err)
 		}
@@ -183,7 +198,8 @@ func (r *request) sentMove(offered *form) *form {
 	return f
 }
 
-// moved records a move, and says what is due after it.
+// moved records a move, and says what is due after it. The form has the date that the booking left, because the
+// booking already has the new date if the form is sent twice.
 func (r *request) moved(before registrationView, req *bookingv1.MoveBookingRequest, res *bookingv1.MoveBookingResponse) error {
 	path, now := bookingPath(before.GetBooking().GetId()), res.GetRegistration().GetBooking()
 	if !res.GetChanged() {
@@ -195,7 +211,7 @@ func (r *request) moved(before registrationView, req *bookingv1.MoveBookingReque
 	r.detail("policy_waived", "", yes(req.GetWaivePolicy()))
 	r.detail("price_kept", "", yes(req.GetKeepPrice()))
 	said := r.text("changes.move.done", "event", now.GetEventTitle(), "time", r.session.Clock.Time(now.GetStartsAt()))
-	if now.GetEventDateId() == before.GetBooking().GetEventDateId() {
+	if present := cmp.Or(r.value("present"), before.GetBooking().GetEventDateId()); present == now.GetEventDateId() {
 		said = r.text("changes.move.changed", "spaces", spacesText(now.GetSpaces()), "paid", paid(now))
 	}
 	if paid := o.GetAmountDue(); paid > 0 {

@@ -97,7 +97,7 @@ func TestMoveBooking(t *testing.T) {
 		})
 		w.get("/bookings/booking_1").must(t, movePath, "/bookings/booking_1/transfer", "/bookings/booking_1/swap", "/bookings/booking_1/history")
 		a := w.get(movePath)
-		a.must(t, `value="date_1" selected`, "(present date)", `value="" selected>Present price`, `value="1"`, "The page shows the effect before you move the booking.")
+		a.must(t, `value="date_1" selected`, "(present date)", `value="" selected>Present pricing option`, `value="1"`, "The page shows the effect before you move the booking.")
 		if got := w.lastPreview(); got.GetEventDateId() != "date_1" || got.GetPricingOptionId() != "" || got.GetSpaces() != 1 {
 			t.Errorf("%v", got)
 		}
@@ -131,6 +131,38 @@ func TestMoveBooking(t *testing.T) {
 		a.must(t, "The customer has checked in. Undo the check-in first.")
 		if strings.Contains(a.body, "Move the booking</button>") {
 			t.Error("the booking can be moved")
+		}
+	})
+	t.Run("proposes no waitlist if the date is full", func(t *testing.T) {
+		t.Parallel()
+		w, _ := withChanges(t)
+		full := fault.Refuse("EVENT_FULL", "full")
+		on(w.backend, "MoveBooking", func(*bookingv1.MoveBookingRequest) (*bookingv1.MoveBookingResponse, error) { return nil, full })
+		sent := previewed(t, w.get(address), chosen...)
+		refused := []answer{w.post(movePath, sent...)}
+		on(w.backend, "PreviewMove", func(*bookingv1.PreviewMoveRequest) (*bookingv1.PreviewMoveResponse, error) { return nil, full })
+		for _, a := range append(refused, w.get(address)) {
+			if a.must(t, "Choose another date or fewer spaces."); strings.Contains(a.body, "waitlist") {
+				t.Error(text(a.body))
+			}
+		}
+	})
+	t.Run("says the same if the form is sent twice", func(t *testing.T) {
+		t.Parallel()
+		w, outcome := withChanges(t)
+		on(w.backend, "MoveBooking", func(*bookingv1.MoveBookingRequest) (*bookingv1.MoveBookingResponse, error) {
+			return &bookingv1.MoveBookingResponse{Registration: after(), Changed: true, Outcome: outcome}, nil
+		})
+		page := w.get(address)
+		page.must(t, `name="present" value="date_1"`)
+		sent := previewed(t, page, append(chosen, "present", "date_1")...)
+		for range 2 {
+			w.get(w.post(movePath, sent...).to()).must(t, "The booking was moved to Yoga", "Paid: £2.50.")
+			on(w.backend, "GetRegistration", func(*bookingv1.GetRegistrationRequest) (*bookingv1.GetRegistrationResponse, error) {
+				moved := after()
+				moved.Booking.Id = "booking_1"
+				return &bookingv1.GetRegistrationResponse{Registration: moved}, nil
+			})
 		}
 	})
 	t.Run("moves as shown, and records it", func(t *testing.T) {
@@ -352,9 +384,30 @@ func TestMoveEvents(t *testing.T) {
 		withOtherEvent(w)
 		w.get(movePath+"?event=evt_2").must(t, `value="evt_2" selected`, `value="po-2" selected`, "Single: £9.00")
 	})
-	t.Run("falls back to the present event if the chosen one does not exist", func(t *testing.T) {
+	t.Run("refuses values that cannot be chosen at their fields, without a preview", func(t *testing.T) {
 		t.Parallel()
 		w, _ := withChanges(t)
-		w.get(movePath+"?event=evt_9&date=date_2").must(t, `value="evt_1" selected`, `value="date_2" selected`)
+		withOtherEvent(w)
+		for query, field := range map[string]string{
+			"event=evt_9&date=date_2": "event", "date=date_nope": "date", "event=evt_1&date=date_nope": "date", "from=2026-13-45": "from", "spaces=0": "spaces",
+		} {
+			a := w.get(movePath + "?" + query)
+			a.must(t, `value="evt_1" selected`, `id="`+field+`-wrong"`, `href="#`+field+`"`)
+			if a.StatusCode != http.StatusUnprocessableEntity || len(w.backend.called("PreviewMove")) != 0 {
+				t.Errorf("%s: %s", query, describe(a))
+			}
+		}
+		withDates(w, -40*24*time.Hour)
+		w.get(movePath+"?date=date_-960h0m0s").must(t, `id="date-wrong"`)
+	})
+	t.Run("forgets the date of the event that was chosen before", func(t *testing.T) {
+		t.Parallel()
+		w, _ := withChanges(t)
+		withOtherEvent(w)
+		withDates(w, time.Hour)
+		a := w.get(movePath + "?event=evt_2&date=date_1h0m0s")
+		if a.StatusCode != http.StatusOK || strings.Contains(a.body, "date-wrong") {
+			t.Error(describe(a))
+		}
 	})
 }

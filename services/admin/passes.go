@@ -326,7 +326,7 @@ type passPage struct {
 func (p passPage) Paid() *message {
 	bought := p.Pass.GetPurchase()
 	if bought == nil {
-		return msg("desk.pay.given_free")
+		return msg("desk.pay.free_of_charge")
 	}
 	return byMethod(literal(priceText(bought.GetGross(), bought.GetCurrency())), bought.GetMethod())
 }

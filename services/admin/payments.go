@@ -65,7 +65,7 @@ func byMethod(price *message, method string) *message {
 	case "", money.MethodCard:
 		return price
 	case money.MethodFree:
-		return msg("desk.pay.given_free")
+		return msg("desk.pay.free_of_charge")
 	}
 	return msg("desk.pay.by", "price", price, "method", msg("desk.pay.in."+strings.ToLower(method)).or(method))
 }

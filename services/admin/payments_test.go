@@ -76,7 +76,7 @@ func TestPaymentMethods(t *testing.T) {
 	}
 	free := withBooking(w).GetBooking().GetCard()
 	free.Gross, free.Method = 0, bookingv1.PaymentMethod_PAYMENT_METHOD_FREE
-	w.get("/bookings/booking_1").must(t, "given for free")
+	w.get("/bookings/booking_1").must(t, "free of charge")
 }
 
 func TestPaymentOfAPass(t *testing.T) {
@@ -127,7 +127,29 @@ func TestCancellation(t *testing.T) {
 	}
 	b.IsCancelled, b.CancelledAt, b.Late, b.CancellationReason = true, timestamppb.Now(), true, "<b>Ill</b>"
 	b.RefundDue, b.RefundedAmount, b.RefundedAt, b.CreditsReturned = 750, 500, timestamppb.Now(), 2
-	w.get("/bookings/booking_1").must(t, "Late, so the payment is kept.", "&lt;b&gt;Ill&lt;/b&gt;", "£7.50", "£5.00", "2 credits", "Record the refund…")
+	w.get("/bookings/booking_1").must(t, "Late, so the cancellation itself refunds nothing.", "&lt;b&gt;Ill&lt;/b&gt;", "£7.50", "£5.00", "2 credits", "Record the refund…")
+}
+
+func TestLateCancellationAfterACheaperMove(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	withBooking(w)
+	outcome := &bookingv1.CancellationOutcome{Late: true, FreeUntil: timestamppb.Now(), RefundDue: 1100, Currency: "GBP"}
+	on(w.backend, "PreviewCancellation", func(*bookingv1.PreviewCancellationRequest) (*bookingv1.PreviewCancellationResponse, error) {
+		return &bookingv1.PreviewCancellationResponse{Outcome: outcome}, nil
+	})
+	on(w.backend, "CancelBooking", func(*bookingv1.CancelBookingRequest) (*bookingv1.CancelBookingResponse, error) {
+		return &bookingv1.CancelBookingResponse{Changed: true, Outcome: outcome}, nil
+	})
+	for _, page := range []string{"/bookings/booking_1", "/bookings/booking_1/cancel"} {
+		a := w.get(page)
+		a.must(t, "he refund of £11.00 stays due, but the rest of the payment is not refunded.")
+		if strings.Contains(strings.ToLower(a.body), "money is not refunded") {
+			t.Errorf("%s says that nothing is refunded", page)
+		}
+	}
+	w.get(w.post("/bookings/booking_1/cancel").to()).must(t, "so the rest of the payment is not refunded. Refund due: £11.00. Refund it through")
 }
 
 func TestRefunds(t *testing.T) {

@@ -24,6 +24,9 @@ const maxPolicyHours = 8760
 func (r *request) outcomeText(b *bookingv1.Booking, o *bookingv1.CancellationOutcome) []string {
 	texts := []string{r.text(freedText(b))}
 	switch {
+	case o.GetLate() && o.GetRefundDue() > 0:
+		due := priceText(o.GetRefundDue(), o.GetCurrency())
+		texts = append(texts, r.text("desk.outcome.late_due", "time", r.session.Clock.Time(o.GetFreeUntil()), "amount", due))
 	case o.GetLate():
 		texts = append(texts, r.text("desk.outcome.late", "time", r.session.Clock.Time(o.GetFreeUntil())))
 	case b.GetPass() != nil && o.GetCreditsReturned() > 0:

@@ -302,7 +302,20 @@ func (r *request) sellLines(page salePage) error {
 	if req.GetAfterStartReason() != "" {
 		r.detail("reason", "", req.GetAfterStartReason())
 	}
-	return r.back("/customers/"+page.Customer.GetId(), r.text("sales.sale.done", "bookings", msg("desk.count.bookings", "count", len(bookings)), "name", fullName(page.Customer), "paid", total))
+	return r.back("/customers/"+page.Customer.GetId(), r.text("sales.sale.done", "bookings", msg("desk.count.bookings", "count", len(bookings)), "name", page.guests(), "paid", total))
+}
+
+// guests lists the customers for whom the lines are, each one once.
+func (p salePage) guests() *message {
+	var names []*message
+	seen := map[string]bool{}
+	for _, l := range p.Lines {
+		if id := l.For.GetId(); !seen[id] {
+			seen[id] = true
+			names = append(names, literal(fullName(l.For)))
+		}
+	}
+	return enumeration(names)
 }
 
 // request returns a line of the request.

@@ -103,7 +103,7 @@ func TestSale(t *testing.T) {
 		if a.to() != "/customers/cust_1" {
 			t.Fatal(describe(a))
 		}
-		w.get(a.to()).must(t, "Booked: 2 bookings for Ann Smith, £25.00 and 2 credits.")
+		w.get(a.to()).must(t, "Booked: 2 bookings for Ann Smith and Ben Jones, £25.00 and 2 credits.")
 		want := &bookingv1.CreateTransactionRequest{PurchaserId: "cust_1", CustomerPassId: "cp_1", Lines: []*bookingv1.TransactionLine{
 			{EventId: "evt_1", EventDateId: "date_1", PricingOptionId: "po-1", Spaces: 1, Payment: &bookingv1.LinePayment{Method: bookingv1.PaymentMethod_PAYMENT_METHOD_PASS}},
 			{EventId: "evt_1", EventDateId: "date_1", PricingOptionId: "po-1", Spaces: 2, BoughtForId: "cust_2", Payment: &bookingv1.LinePayment{Method: bookingv1.PaymentMethod_PAYMENT_METHOD_CASH, Reference: "till 4"}},

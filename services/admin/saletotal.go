@@ -36,6 +36,11 @@ func (t *totals) text() *message {
 	if len(parts) == 0 {
 		return priceOrFree(0, "")
 	}
+	return enumeration(parts)
+}
+
+// enumeration returns a list of at least one part: "Ann, Ben and Cleo".
+func enumeration(parts []*message) *message {
 	all := parts[0]
 	for i, part := range parts[1:] {
 		name := "sales.sale.more"

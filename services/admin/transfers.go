@@ -210,8 +210,11 @@ func (r *request) swapBookings() error {
 		ExpectedVersion: f.expectedVersion(reg.GetVersion()), OtherExpectedVersion: other.expectedVersion(page.Other.GetVersion()),
 	})
 	if err != nil {
-		if f.refused == fault.ReasonVersionMismatch {
+		switch f.refused {
+		case fault.ReasonVersionMismatch:
 			f.values.Set("other-version", page.otherVersion())
+		case reasonEventFull:
+			f.Summary = msg("changes.swap.full")
 		}
 		return r.again(err, "swap", page)
 	}

@@ -16,6 +16,8 @@ type walkInPage struct {
 	bookPage
 	// Methods are the ways to pay, as buttons.
 	Methods []grant
+	// Added says that this request added the customer, who has no booking yet.
+	Added bool
 }
 
 func (walkInPage) head() (*message, string) { return msg("sales.walk_in.title"), "events" }
@@ -74,7 +76,8 @@ func (r *request) namesakes(first, last string) ([]*customerv1.Customer, error) 
 }
 
 // walkIn adds the customer if the form has a new one, books, and checks in. A form that is sent twice does each
-// of them once.
+// of them once. It adds nobody if the date was full when the page was made, and still is. A date that was not full
+// then is not checked, because the first of two such forms can have taken the last space.
 func (r *request) walkIn() error {
 	page, err := r.walkInPage(r.value("customer"))
 	if err != nil {
@@ -83,10 +86,13 @@ func (r *request) walkIn() error {
 	page.Form = r.sent(bookFields)
 	purchase := page.purchase()
 	if page.Customer == nil {
+		if r.value("full") != "" && page.Slot.Full() {
+			return r.notAccepted("walk-in", page)
+		}
 		if page.Customer, err = r.addGuest(page.Form); err != nil {
 			return r.again(err, "walk-in", page)
 		}
-		purchase.PurchaserId = page.Customer.GetId()
+		purchase.PurchaserId, page.Added = page.Customer.GetId(), true
 	}
 	res, err := submit(r, page.Form, r.services.bookings.CreateTransaction, purchase)
 	if err != nil {

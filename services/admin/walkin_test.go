@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,9 +102,35 @@ func TestWalkIn(t *testing.T) {
 			return nil, fault.Refuse("EVENT_FULL", "full")
 		})
 		a := w.post(date+"/walk-in", newcomer...)
-		a.must(t, `name="customer" value="cust_1"`, "There are not enough spaces left")
+		a.must(t, `name="customer" value="cust_1"`, "There are not enough spaces left", "Nell Newcombe was added as a customer, but is not booked yet.", `href="/customers/cust_1"`)
 		if a.StatusCode != http.StatusUnprocessableEntity || len(w.backend.called("RecordAttendance")) != 0 {
 			t.Error(describe(a))
+		}
+	})
+	t.Run("says that the date is full, and adds nobody as long as it is", func(t *testing.T) {
+		t.Parallel()
+		w, event := setUp(t)
+		event.GetDates()[0].Booked = 8
+		w.get(date+"/walk-in").must(t, "This date is full", `href="`+date+`/wait"`, `name="full" value="on"`)
+		sent := append(slices.Clone(newcomer), "full", "on")
+		a := w.post(date+"/walk-in", sent...)
+		a.must(t, "This date is full", `value="Newcombe"`)
+		if a.StatusCode != http.StatusUnprocessableEntity || len(w.backend.called("CreateCustomer")) != 0 {
+			t.Fatal(describe(a))
+		}
+		event.GetDates()[0].Booked = 7
+		if a = w.post(date+"/walk-in", sent...); a.to() != date {
+			t.Error(describe(a))
+		}
+	})
+	t.Run("offers no waitlist for a full date that has started", func(t *testing.T) {
+		t.Parallel()
+		w, event := setUp(t)
+		event.GetDates()[0].Booked, event.GetDates()[0].StartsAt = 8, timestamppb.New(time.Now().Add(-time.Hour))
+		a := w.get(date + "/walk-in")
+		a.must(t, "This date is full")
+		if strings.Contains(a.body, date+"/wait") {
+			t.Error(text(a.body))
 		}
 	})
 	t.Run("says that the customer is booked if only the check-in fails", func(t *testing.T) {
