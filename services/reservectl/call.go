@@ -28,8 +28,8 @@ type call struct {
 	fixed map[string]string
 	// hidden are further fields without a flag, and required those whose flag must be given.
 	hidden, required []string
-	// oneOf are fields of which at least one flag must be given. Those that are given must not be empty or 0,
-	// because the service would treat them as absent.
+	// oneOf are fields of which at least one flag must be given. None of the given values can be empty or 0,
+	// because the service would treat it as absent.
 	oneOf []string
 	// aliases are other words for the command.
 	aliases []string
