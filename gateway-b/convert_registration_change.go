@@ -1,7 +1,12 @@
 package gatewayb
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
@@ -23,7 +28,7 @@ func newMove(in *edgebv1.MoveWrite) (*bookingv1.MoveBookingRequest, error) {
 		out.Spaces = b.spots("spots", in.Spots)
 	}
 	if p := in.GetPayment(); p != nil {
-		out.PaymentMethod = choice[bookingv1.PaymentMethod](&b, "payment.method", p.Method, money.BookingMethods())
+		out.PaymentMethod = b.moveMethod("payment.method", p.Method)
 	}
 	if due := in.GetExpectedAmountDue(); due != nil {
 		out.ExpectedAmountDue = &due.Minor
@@ -31,9 +36,28 @@ func newMove(in *edgebv1.MoveWrite) (*bookingv1.MoveBookingRequest, error) {
 			b.Add("expectedAmountDue", "min", "must be 0 or more")
 		}
 	}
-	b.notEmpty("afterStartReason", in.AfterStartReason)
+	b.afterStartReason(in.AfterStartReason)
 	return out, b.Err()
 }
+
+// moveMethod reads how the price difference of a move is paid.
+func (b *body) moveMethod(field string, name *string) bookingv1.PaymentMethod {
+	if name != nil && !slices.Contains(money.MoveMethods(), *name) {
+		b.Add(field, "enum", fault.OneOf(money.MoveMethods()))
+		return 0
+	}
+	return choice[bookingv1.PaymentMethod](b, field, name, money.BookingMethods())
+}
+
+// afterStartReason rejects a blank reason, which the service would treat as absent.
+func (b *body) afterStartReason(text *string) {
+	if text != nil && strings.TrimSpace(*text) == "" {
+		b.Add("afterStartReason", "required", "must not be empty")
+	}
+}
+
+// maxMoveSpots is the largest number of spots of a registration, as the service checks it.
+const maxMoveSpots = 1000
 
 // movePreview converts the parameters of GET /registrations/{id}/move-preview.
 func movePreview(req *edgebv1.PreviewMoveRequest) (*bookingv1.PreviewMoveRequest, error) {
@@ -48,8 +72,8 @@ func movePreview(req *edgebv1.PreviewMoveRequest) (*bookingv1.PreviewMoveRequest
 	}
 	if spots := q.Int("spots", req.Spots); spots != nil {
 		out.Spaces = *spots
-		if *spots < 1 { // the service would treat 0 as absent
-			q.Fail(fault.InvalidParameter("spots", "min", "must be 1 or more"))
+		if *spots < 1 || *spots > maxMoveSpots { // the service would treat 0 as absent
+			q.Fail(fault.InvalidParameter("spots", "range", fmt.Sprintf("must be 1 to %d", maxMoveSpots)))
 		}
 	}
 	return out, q.Err()
@@ -60,7 +84,7 @@ func newTransfer(in *edgebv1.TransferWrite) (*bookingv1.TransferBookingRequest, 
 	in = edge.OrEmpty(in)
 	var b body
 	b.required("customerId", in.GetCustomerId())
-	b.notEmpty("afterStartReason", in.AfterStartReason)
+	b.afterStartReason(in.AfterStartReason)
 	return &bookingv1.TransferBookingRequest{
 		CustomerId: in.GetCustomerId(), BuyerKeepsControl: in.GetBuyerKeepsControl(), AfterStartReason: in.GetAfterStartReason(),
 	}, b.Err()
@@ -71,22 +95,25 @@ func newSwap(in *edgebv1.SwapWrite) (*bookingv1.SwapBookingsRequest, error) {
 	in = edge.OrEmpty(in)
 	var b body
 	b.required("registrationId", in.GetRegistrationId())
-	b.notEmpty("afterStartReason", in.AfterStartReason)
+	b.afterStartReason(in.AfterStartReason)
 	return &bookingv1.SwapBookingsRequest{
 		OtherBookingId: resource.BookingID(in.GetRegistrationId()), WaivePolicy: in.GetWaivePolicy(), AfterStartReason: in.GetAfterStartReason(),
 	}, b.Err()
 }
 
-// changeFault gives the fault of a change of a registration the names and the units of Interface B.
-func changeFault(err error) error {
+// changeFault gives the fault of a change of a registration the names and the units of Interface B. The currency
+// of an amount due is the company's if a pass paid.
+func changeFault(ctx context.Context, err error) error {
 	f := fault.From(renameFields(err, map[string]string{
 		"spaces": "spots", "payment_method": "payment.method", "payment_reference": "payment.reference", "other_booking_id": "registrationId",
 	}))
 	if f.Kind == fault.NotFound && f.Message == fault.Missing("booking").Message {
-		return fault.Missing("registration")
+		missing := fault.Missing("registration")
+		missing.Fields = f.Fields
+		return missing
 	}
 	if minor, err := strconv.ParseInt(f.Meta["amount_due"], 10, 64); err == nil {
-		return f.With("amount_due", resource.AmountText(minor))
+		return f.With("amount_due", resource.AmountText(minor)).With("currency", cmp.Or(f.Meta["currency"], companyCurrency(ctx)))
 	}
 	return f
 }

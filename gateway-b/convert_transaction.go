@@ -16,7 +16,7 @@ func newTransaction(in *edgebv1.TransactionWrite) (*bookingv1.CreateTransactionR
 	b.required("purchasedById", in.GetPurchasedById())
 	out := &bookingv1.CreateTransactionRequest{PurchaserId: in.GetPurchasedById(), Lines: b.lines(in.GetLines()), DiscountCode: in.GetDiscountCode(), AfterStartReason: in.GetAfterStartReason()}
 	out.PaymentMethod, out.CustomerPassId, out.PaymentReference = b.payment(in.GetPayment())
-	b.notEmpty("afterStartReason", in.AfterStartReason)
+	b.afterStartReason(in.AfterStartReason)
 	return out, b.Err()
 }
 

@@ -24,7 +24,7 @@ func (f *facade) MoveRegistration(ctx context.Context, req *edgebv1.MoveRegistra
 	move.BookingId, move.ExpectedVersion = resource.BookingID(req.GetId()), edge.ExpectedVersion(ctx)
 	res, err := f.changes.MoveBooking(ctx, move)
 	if err != nil {
-		return nil, changeFault(err)
+		return nil, changeFault(ctx, err)
 	}
 	if !res.GetChanged() {
 		return nil, fault.Refuse(reasonAlreadyMoved, "the registration already is as requested")
@@ -40,7 +40,7 @@ func (f *facade) PreviewMove(ctx context.Context, req *edgebv1.PreviewMoveReques
 	}
 	res, err := f.changes.PreviewMove(ctx, preview)
 	if err != nil {
-		return nil, changeFault(err)
+		return nil, changeFault(ctx, err)
 	}
 	if !res.GetUnchanged() {
 		return resource.MovePreview(res.GetOutcome(), companyCurrency(ctx)), nil
@@ -61,7 +61,7 @@ func (f *facade) TransferRegistration(ctx context.Context, req *edgebv1.Transfer
 	transfer.BookingId, transfer.ExpectedVersion = resource.BookingID(req.GetId()), edge.ExpectedVersion(ctx)
 	res, err := f.changes.TransferBooking(ctx, transfer)
 	if err != nil {
-		return nil, changeFault(err)
+		return nil, changeFault(ctx, err)
 	}
 	if !res.GetChanged() {
 		return nil, fault.Refuse(reasonAlreadyTransferred, "the customer already has the registration in this way")
@@ -78,7 +78,7 @@ func (f *facade) SwapRegistrations(ctx context.Context, req *edgebv1.SwapRegistr
 	swap.BookingId, swap.ExpectedVersion = resource.BookingID(req.GetId()), edge.ExpectedVersion(ctx)
 	res, err := f.changes.SwapBookings(ctx, swap)
 	if err != nil {
-		return nil, changeFault(err)
+		return nil, changeFault(ctx, err)
 	}
 	if !res.GetChanged() {
 		return nil, fault.Refuse(reasonAlreadyMoved, "both registrations have the same date and the same pricing option")

@@ -153,15 +153,19 @@ func TestRegistrationChangeErrors(t *testing.T) {
 	}{
 		"no spots":                        {"POST", reg + "/move", `{"spots":0}`, nil, 400, `"field":"spots","rule":"min"`},
 		"an unknown method":               {"POST", reg + "/move", `{"payment":{"method":"GOLD"}}`, nil, 400, `"field":"payment.method","rule":"enum"`},
+		"a method that pays no money":     {"POST", reg + "/move", `{"payment":{"method":"PASS"}}`, nil, 400, `"message":"payment.method must be CARD, CASH, BANK_TRANSFER, ONLINE or OTHER"`},
 		"a negative amount":               {"POST", reg + "/move", `{"expectedAmountDue":-1}`, nil, 400, `"field":"expectedAmountDue"`},
 		"an amount that is null":          {"POST", reg + "/move", `{"expectedAmountDue":null}`, nil, 400, `"field":"expectedAmountDue"`},
 		"an empty reason":                 {"POST", reg + "/move", `{"afterStartReason":""}`, nil, 400, `"field":"afterStartReason","rule":"required"`},
+		"a blank reason":                  {"POST", reg + "/move", `{"afterStartReason":" \t"}`, nil, 400, `"field":"afterStartReason","rule":"required"`},
 		"a reason that is too long":       {"POST", reg + "/move", `{"afterStartReason":"` + strings.Repeat("x", 501) + `"}`, nil, 400, `"field":"afterStartReason","rule":"max_length"`},
 		"fields of a move":                {"POST", reg + "/move", `{}`, fields("spaces"), 400, `"field":"spots"`},
 		"the method of a move":            {"POST", reg + "/move", `{}`, fields("payment_method"), 400, `"field":"payment.method"`},
 		"the reference of a move":         {"POST", reg + "/move", `{}`, fields("payment_reference"), 400, `"field":"payment.reference"`},
 		"spots that are no number":        {"GET", reg + "/move-preview?spots=x", "", nil, 400, `"field":"spots","rule":"type"`},
-		"no spots to preview":             {"GET", reg + "/move-preview?spots=0", "", nil, 400, `"field":"spots","rule":"min"`},
+		"no spots to preview":             {"GET", reg + "/move-preview?spots=0", "", nil, 400, `"code":"INVALID_PARAMETER"`},
+		"too many spots to preview":       {"GET", reg + "/move-preview?spots=1001", "", nil, 400, `"code":"INVALID_PARAMETER"`},
+		"the range of spots to preview":   {"GET", reg + "/move-preview?spots=1001", "", nil, 400, `"field":"spots","rule":"range"`},
 		"a switch that is neither":        {"GET", reg + "/move-preview?keepPrice=maybe", "", nil, 400, `"field":"keepPrice","rule":"type"`},
 		"no recipient":                    {"POST", reg + "/transfer", `{}`, nil, 400, `"field":"customerId","rule":"required"`},
 		"an empty reason of a transfer":   {"POST", reg + "/transfer", `{"customerId":"c","afterStartReason":""}`, nil, 400, `"field":"afterStartReason","rule":"required"`},
@@ -172,10 +176,13 @@ func TestRegistrationChangeErrors(t *testing.T) {
 		"a missing date":                  {"POST", reg + "/move", `{}`, fault.Missing("event date"), 404, `"event date not found"`},
 		"a missing recipient":             {"POST", reg + "/transfer", `{"customerId":"c"}`, fault.Missing("customer"), 404, `"customer not found"`},
 		"a missing registration's swap":   {"POST", reg + "/swap", `{"registrationId":"reg_x"}`, fault.Missing("booking"), 404, `"registration not found"`},
+		"the missing one of a swap":       {"POST", reg + "/swap", `{"registrationId":"reg_x"}`, missingOther(), 404, `"field":"registrationId","rule":"exists"`},
 		"a missing registration's past":   {"GET", reg + "/history", "", fault.Missing("booking"), 404, `"registration not found"`},
 		"a missing registration's future": {"GET", reg + "/move-preview", "", fault.Missing("booking"), 404, `"registration not found"`},
 		"a price that has changed": {"POST", reg + "/move", `{"expectedAmountDue":1}`, fault.Refuse("PRICE_CHANGED", "the amount has changed").With("amount_due", "550").With("currency", "GBP"),
 			400, `"code":"PRICE_CHANGED","details":{"amountDue":"5.5","currency":"GBP"}`},
+		"a price in credits": {"POST", reg + "/move", `{"expectedAmountDue":1}`, fault.Refuse("PRICE_CHANGED", "the amount has changed").With("amount_due", "0").With("currency", ""),
+			400, `"code":"PRICE_CHANGED","details":{"amountDue":"0","currency":"GBP"}`},
 		"a late change": {"POST", reg + "/move", `{}`, fault.Refuse("LATE_CHANGE", "late").With("free_until", "2026-03-29T08:30:00Z"), 400, `"code":"LATE_CHANGE","details":{"freeUntil":"2026-03-29T08:30:00Z"}`},
 		"another change in progress": {"POST", reg + "/move", `{}`, fault.New(fault.Conflict, "CHANGE_IN_PROGRESS", "try again").After(2e9),
 			409, `"code":"CHANGE_IN_PROGRESS"`},
@@ -228,4 +235,11 @@ func TestVersionsOfRegistrationChanges(t *testing.T) {
 			}
 		})
 	}
+}
+
+// missingOther is the fault of a swap with a booking that does not exist.
+func missingOther() error {
+	f := fault.Missing("booking")
+	f.Fields = []fault.Field{{Field: "other_booking_id", Rule: "exists", Message: "does not exist"}}
+	return f
 }

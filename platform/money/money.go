@@ -41,6 +41,9 @@ func PassMethods() []string {
 	return []string{MethodCard, MethodCash, MethodBankTransfer, MethodOnline, MethodOther, MethodFree}
 }
 
+// MoveMethods returns the payment methods of the price difference of a move.
+func MoveMethods() []string { return SubscriptionMethods() }
+
 // SubscriptionMethods returns the payment methods of a period of a subscription, the default first.
 func SubscriptionMethods() []string {
 	return []string{MethodCard, MethodCash, MethodBankTransfer, MethodOnline, MethodOther}

@@ -323,7 +323,7 @@ func changes() []Event {
 		{
 			Type: webhookv1.EventType_EVENT_TYPE_REGISTRATION_TRANSFERRED,
 			Name: "registration.transferred", Title: "A registration is transferred",
-			Summary: "A registration is given to another customer, or its manager changes.",
+			Summary: "A registration is transferred to another customer, or its manager changes.",
 			Follows: []string{subjects.BookingTransferred}, Resource: Registration, Previous: true,
 		},
 	}

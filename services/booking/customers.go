@@ -46,7 +46,7 @@ func (s *Server) fetchCustomers(ctx context.Context, company id.Company, ids []i
 }
 
 // fetchMissingCustomers runs do. If do fails because customers are not in the copy, it fetches them
-// and runs do again.
+// and runs do again. The customers who do not exist are the cause of its fault.
 func (s *Server) fetchMissingCustomers(ctx context.Context, company id.Company, do func() error) error {
 	err := do()
 	unknown, ok := model.AsUnknownCustomers(err)
@@ -58,7 +58,7 @@ func (s *Server) fetchMissingCustomers(ctx context.Context, company id.Company, 
 	}
 	err = do()
 	if _, ok := model.AsUnknownCustomers(err); ok {
-		return fault.Missing("customer")
+		return fault.Missing("customer").Because(err)
 	}
 	return err
 }

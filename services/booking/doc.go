@@ -152,22 +152,26 @@
 //  42. A move takes the new spaces, frees the old ones and offers them to the waitlist in one commit, which
 //     publishes one booking_moved. The booking, its identifier, its transaction and its purchase time stay.
 //     A move that is refused changes nothing.
-//  43. A change of bookings locks their transactions by id, then the customers for key share, then by id all
-//     dates that it leaves or enters, and that of a transfer. It decides after that.
+//  43. A move, a swap or a transfer locks the transactions by id, then the customers for key share, then the
+//     dates by id: those that a booking leaves or enters, or the date of the transferred booking. It decides
+//     after that.
 //  44. The amount paid for a booking is that of its purchase and of the moves that raised its price. A
 //     rise is first taken from what is due, and a fall becomes due. The amount due and the refunds never
 //     exceed the amount paid.
-//  45. The credits of a booking are those that its redemption holds, also after moves. A move that needs more
-//     is stored before they are taken, and ends applied with the credits or not applied without them, even if
-//     something crashes in between. A move that needs fewer is committed first, and the rest is returned once.
+//  45. The credits of a booking are those that its redemption holds, also after moves. If a move needs
+//     more, their change is stored before they are taken. Then either the move is committed and the credits are
+//     taken, or neither, even if something crashes in between. A move that needs fewer is committed first, and
+//     the rest is returned once.
 //  46. After the end of free cancellation, a move to another date, or a swap, is committed only if the policy
-//     is waived. Otherwise no late move lowers a price or credits, and no late cancellation cancels what was
-//     due before.
-//  47. A transfer gives a booking to one customer and takes it from another in one commit, with one
-//     booking_transferred. The purchase, its payments and its refunds stay the purchaser's.
+//     is waived. Otherwise no late move lowers a price or credits. A late cancellation leaves the amount that
+//     earlier moves made due.
+//  47. A transfer changes who attends or who manages a booking in one commit, with one booking_transferred.
+//     The purchase, its payments and its refunds stay the purchaser's.
 //  48. A swap moves both bookings or neither, and changes no price and no credits.
 //  49. Every change of a booking adds one entry to its history in the same commit: who, when, and the booking
 //     before and after. Entries never change, except that an erasure removes free text.
-//  50. A date that has started is booked, or a booking moved to or from it, only with a reason, within 31 days
-//     of the start, and under all other rules except its booking window. The reason is in the history.
+//  50. A date that has started is booked, or a booking of it moved, swapped or transferred, only with a reason
+//     and within 31 days of the start. The same holds for a move to it. Its booking window does not apply, and
+//     all other rules do, so a move or swap from such a date also needs the policy to be waived. The reason is
+//     in the history.
 package booking

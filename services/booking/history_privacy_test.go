@@ -56,7 +56,7 @@ func TestHistoryIsPersonalData(t *testing.T) { // invariants 21 and 49
 			}
 		}
 		if theirs := w.exported(ben)["booking_history_for_the_customer"]; !strings.Contains(theirs[0], "No, Zoe did.") {
-			t.Errorf("the reason why the booking was given away is missing: %v", theirs)
+			t.Errorf("the reason why the booking was transferred is missing: %v", theirs)
 		}
 		for kind, records := range w.exported(max) {
 			if strings.HasPrefix(kind, "booking_history") {

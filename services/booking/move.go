@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -91,6 +92,9 @@ func (m *bookingMove) commit(ctx context.Context, tx *pg.Tx) error {
 	if err != nil {
 		return err
 	}
+	if err := missingOf(found); err != nil {
+		return err
+	}
 	for i := range found {
 		ref := registrationRef{version: m.versions[i]}
 		if err := ref.check(found[i].Transaction); err != nil {
@@ -118,6 +122,18 @@ func (m *bookingMove) commit(ctx context.Context, tx *pg.Tx) error {
 	}
 	m.reply(all, moved)
 	return nil
+}
+
+// missingOf returns the fault of the first booking of a move that does not exist; nil if all do. The fault
+// of the second booking of a swap names its member.
+func missingOf(found []store.FoundBooking) error {
+	switch i := slices.IndexFunc(found, func(f store.FoundBooking) bool { return f.Transaction == nil }); i {
+	case -1:
+		return nil
+	case 0:
+		return fault.Missing("booking")
+	}
+	return model.MissingIn("other_booking_id", "booking")
 }
 
 // demand returns the rows to lock for the move of found bookings.

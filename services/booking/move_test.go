@@ -191,6 +191,10 @@ func TestMoveBookingIsRefused(t *testing.T) {
 	ann := w.customer(w.company, "Ann")
 	e := w.movingEvent(3, 48, 72)
 	there := e.GetDates()[1].GetId()
+	empty := func() {
+		w.exec(`delete from bookings`)
+		w.exec(`update event_dates set booked = 0`)
+	}
 	for behaviour, tt := range map[string]struct {
 		given func(b *bookingv1.Booking)
 		req   *bookingv1.MoveBookingRequest
@@ -228,10 +232,35 @@ func TestMoveBookingIsRefused(t *testing.T) {
 			if after := w.current(b); !proto.Equal(before, after) {
 				t.Errorf("it was changed to %v", after)
 			}
-			w.exec(`delete from bookings`)
-			w.exec(`update event_dates set booked = 0`)
+			empty()
 		})
 	}
+	t.Run("a member that names nothing, which the fault names", func(t *testing.T) {
+		defer empty()
+		b := w.take(ann, e, 0, 1)
+		for member, req := range map[string]*bookingv1.MoveBookingRequest{
+			"event_date_id": onto("x"), "pricing_option_id": {PricingOptionId: "x"},
+		} {
+			_, err := w.move(b, req)
+			wantMember(t, err, member)
+		}
+		for _, other := range []string{"x", id.New[id.Booking]().String()} {
+			_, err := w.changes.SwapBookings(w.ctx, &bookingv1.SwapBookingsRequest{BookingId: b.GetId(), OtherBookingId: other})
+			wantMember(t, err, "other_booking_id")
+		}
+		_, err := w.changes.SwapBookings(w.ctx, &bookingv1.SwapBookingsRequest{BookingId: id.New[id.Booking]().String(), OtherBookingId: b.GetId()})
+		if f := wantFault(t, err, fault.NotFound, "NOT_FOUND"); len(f.Fields) > 0 {
+			t.Errorf("the fault of the first booking names %v", f.Fields)
+		}
+	})
+	t.Run("a method by which no money is paid, and names the others", func(t *testing.T) {
+		defer empty()
+		b := w.take(ann, e, 0, 1)
+		_, err := w.move(b, &bookingv1.MoveBookingRequest{Spaces: 2, PaymentMethod: 99})
+		if f := wantFault(t, err, fault.Invalid, "VALIDATION_ERROR"); f.Message != "payment_method must be card, cash, bank_transfer, online or other" {
+			t.Errorf("got %v", f)
+		}
+	})
 	t.Run("a booking of another company", func(t *testing.T) { // invariant 5
 		b := w.take(ann, e, 0, 1)
 		for _, err := range []error{
@@ -298,7 +327,9 @@ func TestMoveAfterTheEndOfFreeCancellation(t *testing.T) { // invariants 46 and 
 	w.shift(100 * time.Hour)
 	for _, wrong := range []*bookingv1.MoveBookingRequest{{Spaces: 3}, {EventDateId: e.GetDates()[0].GetId(), WaivePolicy: true}} {
 		_, err := w.move(b, wrong)
-		wantFault(t, err, fault.Refused, "EVENT_PAST")
+		if f := wantFault(t, err, fault.Refused, "EVENT_PAST"); !strings.Contains(f.Message, "with a reason") {
+			t.Errorf("got %v", f)
+		}
 	}
 	late := &bookingv1.MoveBookingRequest{EventDateId: e.GetDates()[0].GetId(), WaivePolicy: true, AfterStartReason: " came on Monday "}
 	if got := w.mustMove(b, late).GetRegistration().GetBooking(); got.GetAttendance() != bookingv1.Attendance_ATTENDANCE_UNKNOWN {

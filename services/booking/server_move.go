@@ -91,7 +91,7 @@ func (s *Server) SwapBookings(ctx context.Context, req *bookingv1.SwapBookingsRe
 	if err != nil {
 		return nil, err
 	}
-	other, err := check.ID[id.Booking](req.GetOtherBookingId(), "booking")
+	other, err := convert.IDIn[id.Booking]("other_booking_id", req.GetOtherBookingId(), "booking")
 	if err != nil {
 		return nil, err
 	}

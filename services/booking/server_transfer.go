@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"slices"
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/id"
@@ -24,7 +25,7 @@ func (s *Server) TransferBooking(ctx context.Context, req *bookingv1.TransferBoo
 		return nil, err
 	}
 	wanted := model.Transfer{BuyerKeepsControl: req.GetBuyerKeepsControl()}
-	if wanted.To, err = check.ID[id.Customer](req.GetCustomerId(), "customer"); err != nil {
+	if wanted.To, err = convert.IDIn[id.Customer]("customer_id", req.GetCustomerId(), "customer"); err != nil {
 		return nil, err
 	}
 	if wanted.AfterStart, err = afterStartReason(req.GetAfterStartReason()); err != nil {
@@ -46,6 +47,9 @@ func (s *Server) TransferBooking(ctx context.Context, req *bookingv1.TransferBoo
 		})
 		return err
 	})
+	if unknown, ok := model.AsUnknownCustomers(err); ok && slices.Contains(unknown.Ids, wanted.To) {
+		return nil, model.MissingIn("customer_id", "customer")
+	}
 	if err != nil {
 		return nil, err
 	}

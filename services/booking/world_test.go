@@ -268,6 +268,15 @@ func wantFault(t testing.TB, err error, kind fault.Kind, reason string) *fault.E
 	return f
 }
 
+// wantMember wants the fault of a member of the request that names something that does not exist.
+func wantMember(t testing.TB, err error, member string) {
+	t.Helper()
+	f := wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+	if len(f.Fields) != 1 || f.Fields[0].Field != member || f.Fields[0].Rule != "exists" {
+		t.Errorf("got %v about %v, want %s", f, f.Fields, member)
+	}
+}
+
 func refusedFor(err error, reason string) bool {
 	f := fault.From(err)
 	return f != nil && f.Kind == fault.Refused && f.Reason == reason

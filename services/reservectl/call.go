@@ -28,6 +28,11 @@ type call struct {
 	fixed map[string]string
 	// hidden are further fields without a flag, and required those whose flag must be given.
 	hidden, required []string
+	// oneOf are fields of which at least one flag must be given. None of the given values can be empty or 0,
+	// because the service would treat it as absent.
+	oneOf []string
+	// aliases are other words for the command.
+	aliases []string
 	// print lists the fields of the response to print. The members of the first one, which is a
 	// message, are printed as those of the result. If it is empty, the first field is printed, or all of
 	// them if the first one is not a message.
@@ -63,7 +68,7 @@ func (a *app) callGroup(use, short string, calls []call, more ...*cobra.Command)
 func (a *app) callCommand(group string, c call) *cobra.Command {
 	r := newRequest(c)
 	command := &cobra.Command{
-		Use: c.use, Short: c.short, Args: exactly(r.labels...), Example: c.example(group), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: c.use, Aliases: c.aliases, Short: c.short, Args: exactly(r.labels...), Example: c.example(group), ValidArgsFunction: cobra.NoFileCompletions,
 		Annotations: map[string]string{methodAnnotation: c.method},
 	}
 	r.addFlags(command)
@@ -78,6 +83,9 @@ func (a *app) callCommand(group string, c call) *cobra.Command {
 	}
 	command.RunE = func(command *cobra.Command, args []string) error {
 		if err := r.setArguments(args); err != nil {
+			return err
+		}
+		if err := r.checkOneOf(command); err != nil {
 			return err
 		}
 		return run(command.Context())
@@ -151,6 +159,9 @@ func (r *request) send(s *session) (protoreflect.Message, error) {
 // renamed returns err with the names of flags and arguments instead of those of fields.
 func (r *request) renamed(err error) error {
 	f := fault.From(err)
+	if due := f.Meta["amount_due"]; due != "" {
+		return hintedError{err, strings.TrimRight("; the amount due now is "+due+" "+f.Meta["currency"], " ") + ", in minor units"}
+	}
 	if len(f.Fields) == 0 {
 		return err
 	}

@@ -204,6 +204,7 @@ func bookingTests() []callTest {
 		}},
 		{"registration get reg_1", bookingv1.BookingService_GetRegistration_FullMethodName, &bookingv1.GetRegistrationRequest{BookingId: "booking_1"}},
 		{"registration preview booking_1", bookingv1.BookingService_PreviewCancellation_FullMethodName, &bookingv1.PreviewCancellationRequest{BookingId: "booking_1"}},
+		{"registration preview-cancellation booking_1", bookingv1.BookingService_PreviewCancellation_FullMethodName, &bookingv1.PreviewCancellationRequest{BookingId: "booking_1"}},
 		{"registration cancel booking_1 --waive-policy --reason Ill", bookingv1.BookingService_CancelBooking_FullMethodName, &bookingv1.CancelBookingRequest{BookingId: "booking_1", WaivePolicy: true, Reason: "Ill"}},
 		{"registration refund booking_1 --amount 500", bookingv1.BookingService_RefundBooking_FullMethodName, &bookingv1.RefundBookingRequest{BookingId: "booking_1", Amount: proto.Int64(500)}},
 		{"registration refund booking_1", bookingv1.BookingService_RefundBooking_FullMethodName, &bookingv1.RefundBookingRequest{BookingId: "booking_1"}},
@@ -418,6 +419,10 @@ func TestCallErrors(t *testing.T) {
 		{"transaction create", "--purchaser-id is required\n--line is required"},
 		{"registration cancel", "expected REGISTRATION, got 0 arguments; see reservectl registration cancel --help"},
 		{"registration attendance booking_1 late", "ATTENDANCE must be unknown, checked_in or no_show"},
+		{"registration move booking_1", "one of --event-date-id, --pricing-option-id, --spaces is required"},
+		{"registration move booking_1 --waive-policy --spaces 0", "--spaces must not be empty or 0"},
+		{"registration preview-move booking_1 --spaces 2 --event-date-id=", "--event-date-id must not be empty or 0"},
+		{"registration move booking_1 --spaces 2 --payment-method pass", "must be card, cash, bank_transfer, online or other"},
 		{"event list --starts-from soon", `"--starts-from" flag: must be a date or a time`},
 		{"event list --type party", "must be class, event, workshop, course or appointment"},
 		{"event list --max-dates 99999999999", "is too large or too small"},
@@ -454,6 +459,21 @@ func TestCallErrors(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a move whose amount has changed shows the amount", func(t *testing.T) {
+		for currency, want := range map[string]string{"GBP": "; the amount due now is 550 GBP, in minor units\n", "": "; the amount due now is 550, in minor units\n"} {
+			w.answer = func(string, proto.Message) (proto.Message, error) {
+				return nil, fault.Refuse("PRICE_CHANGED", "preview the move again").With("amount_due", "550").With("currency", currency)
+			}
+			if r := run(t, "", with("registration move booking_1 --spaces 2")...); r.code != exitFailed || !strings.HasSuffix(r.errOut, "(PRICE_CHANGED)"+want) {
+				t.Errorf("exit status %d: %s", r.code, r.errOut)
+			}
+		}
+	})
+	t.Run("help lists the methods that pay for a move, and no others", func(t *testing.T) {
+		if help := ok(t, "registration", "move", "--help"); !strings.Contains(help, ": card, cash, bank_transfer, online, other\n") {
+			t.Errorf("got %s", help)
+		}
+	})
 	t.Run("an idempotency key is sent with changes", func(t *testing.T) {
 		w.answer = func(method string, _ proto.Message) (proto.Message, error) { return filledResponse(method), nil }
 		ok(t, with("customer archive cust_1 --idempotency-key k1")...)

@@ -24,7 +24,7 @@ func (a *app) registrationCommand() *cobra.Command {
 			args: []string{"booking_id"}, examples: []string{"booking_…"},
 		},
 		{
-			use: "preview REGISTRATION", short: "Show what a cancellation would return and refund now", method: bookingv1.BookingService_PreviewCancellation_FullMethodName,
+			use: "preview-cancellation REGISTRATION", aliases: []string{"preview"}, short: "Show what a cancellation would return and refund now", method: bookingv1.BookingService_PreviewCancellation_FullMethodName,
 			args: []string{"booking_id"}, print: []string{"outcome", "already_cancelled"}, examples: []string{"booking_…"},
 		},
 		{
@@ -43,20 +43,23 @@ func (a *app) registrationCommand() *cobra.Command {
 	}...))
 }
 
+// moveFields are the fields that say what a move changes.
+var moveFields = []string{"event_date_id", "pricing_option_id", "spaces"}
+
 // changeCalls are the commands that change a registration without ending it, and its history.
 func changeCalls() []call {
 	return []call{
 		{
 			use: "preview-move REGISTRATION", short: "Show what a move would cost now", method: bookingv1.BookingChangeService_PreviewMove_FullMethodName,
-			args: []string{"booking_id"}, print: []string{"outcome", "unchanged"}, examples: []string{"booking_… --event-date-id date_…", "booking_… --spaces 3"},
+			args: []string{"booking_id"}, print: []string{"outcome", "unchanged"}, oneOf: moveFields, examples: []string{"booking_… --event-date-id date_…", "booking_… --spaces 3"},
 		},
 		{
 			use: "move REGISTRATION", short: "Change the date, the pricing option or the spaces of a registration", method: bookingv1.BookingChangeService_MoveBooking_FullMethodName,
-			args: []string{"booking_id"}, print: []string{"registration", "changed", "outcome"},
+			args: []string{"booking_id"}, print: []string{"registration", "changed", "outcome"}, oneOf: moveFields,
 			examples: []string{"booking_… --event-date-id date_… --expected-amount-due 500 --payment-method cash", "booking_… --spaces 1 --waive-policy"},
 		},
 		{
-			use: "transfer REGISTRATION CUSTOMER", short: "Give a registration to another customer", method: bookingv1.BookingChangeService_TransferBooking_FullMethodName,
+			use: "transfer REGISTRATION CUSTOMER", short: "Transfer a registration to another customer", method: bookingv1.BookingChangeService_TransferBooking_FullMethodName,
 			args: []string{"booking_id", "customer_id"}, print: []string{"registration", "changed"}, examples: []string{"booking_… cust_…", "booking_… cust_… --buyer-keeps-control"},
 		},
 		{

@@ -80,10 +80,19 @@ func (f *fieldFlag) name() string {
 
 // choices returns the possible values of an enum, or nil.
 func (f *fieldFlag) choices() []string {
-	if d := f.element().Enum(); d != nil {
-		return enumNames(d)
+	if d := f.element(); d.Enum() != nil {
+		return fieldChoices(d)
 	}
 	return nil
+}
+
+// refusedChoices are the values of enums that the services refuse in a field, by "Message.field".
+var refusedChoices = map[string][]string{"MoveBookingRequest.payment_method": {"pass", "free"}}
+
+// fieldChoices returns the names of an enum's values that a field can have.
+func fieldChoices(d protoreflect.FieldDescriptor) []string {
+	refused := refusedChoices[string(d.Parent().Name())+"."+string(d.Name())]
+	return slices.DeleteFunc(slices.Clone(enumNames(d.Enum())), func(name string) bool { return slices.Contains(refused, name) })
 }
 
 // usage returns the help of the flag: what the field means, and how a value is written.
@@ -155,11 +164,11 @@ func parseField(d protoreflect.FieldDescriptor, text string) (protoreflect.Value
 	case protoreflect.MessageKind:
 		return parseMessage(d, text)
 	case protoreflect.EnumKind:
-		names := enumNames(d.Enum())
-		if i := slices.Index(names, strings.ToLower(text)); i >= 0 {
-			return protoreflect.ValueOfEnum(protoreflect.EnumNumber(i + 1)), nil
+		name, choices := strings.ToLower(text), fieldChoices(d)
+		if !slices.Contains(choices, name) {
+			return protoreflect.Value{}, errors.New(fault.OneOf(choices))
 		}
-		return protoreflect.Value{}, errors.New(fault.OneOf(names))
+		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(slices.Index(enumNames(d.Enum()), name) + 1)), nil
 	case protoreflect.BoolKind:
 		value, err := strconv.ParseBool(text)
 		if err != nil {

@@ -88,6 +88,24 @@ func (r *request) setArguments(values []string) error {
 	return nil
 }
 
+// checkOneOf requires one of the flags of the call's oneOf, and a value for each that is given.
+func (r *request) checkOneOf(command *cobra.Command) error {
+	given := false
+	for _, path := range r.call.oneOf {
+		f := r.field(path)
+		if !command.Flags().Changed(f.name()) {
+			continue
+		}
+		if given = true; !r.message.Has(f.field) {
+			return usageError{fmt.Errorf("--%s must not be empty or 0", f.name())}
+		}
+	}
+	if given || len(r.call.oneOf) == 0 {
+		return nil
+	}
+	return usageError{fmt.Errorf("one of --%s is required", strings.Join(r.flagNames(r.call.oneOf), ", --"))}
+}
+
 // flagNames returns the flags of the fields with the given paths.
 func (r *request) flagNames(paths []string) []string {
 	names := make([]string, len(paths))

@@ -73,7 +73,7 @@ func testRegistrationChanges(t *testing.T, p *platform) {
 		has(t, c.do(t, path(id)+"/move", object{"eventDateId": clayDate, "waivePolicy": true}), object{"eventDateId": clayDate})
 		has(t, c.get(t, path(id)+"/history"), object{"history.1.action": "moved", "history.1.policyWaived": true})
 	})
-	t.Run("a registration is given away, with and without control", func(t *testing.T) {
+	t.Run("a registration is transferred, with and without control", func(t *testing.T) {
 		made := c.register(t, clay, ada, nil)
 		id, booking := text(made, "id"), text(made, "transactionId")
 		has(t, c.do(t, path(id)+"/transfer", object{"customerId": ben, "buyerKeepsControl": true}), object{"customerId": ben, "customerName": "Ben King", "purchasedById": ada, "managedById": ada})
@@ -146,6 +146,12 @@ func testRegistrationChanges(t *testing.T, p *platform) {
 		has(t, c.get(t, path(id)+"/history"), object{"history.0.action": "booked", "history.0.reason": "Came late."})
 		c.refuses(t, "EVENT_PAST", post, path(id)+"/transfer", object{"customerId": ben})
 		has(t, c.do(t, path(id)+"/transfer", object{"customerId": ben, "afterStartReason": "Wrong name."}), object{"customerId": ben})
+	})
+	t.Run("a free registration stays free, and a payment is ignored", func(t *testing.T) {
+		id := text(c.register(t, clay, ada, object{"payment": object{"method": "FREE"}}), "id")
+		moved := c.do(t, path(id)+"/move", object{"eventDateId": glazeDate, "expectedAmountDue": 0, "payment": object{"method": "CASH"}})
+		has(t, moved, object{"price": 0, "totalPaid": 0, "paymentMethod": "FREE"})
+		has(t, c.get(t, path(id)+"/history"), object{"history.1.action": "moved", "history.1.amount": 0, "history.1.paymentMethod": nil})
 	})
 	t.Run("who has checked in stays", func(t *testing.T) {
 		id := text(c.register(t, clay, ada, nil), "id")

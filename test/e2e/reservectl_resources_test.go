@@ -59,7 +59,7 @@ func (o operator) testResources(t *testing.T, companyID string) {
 		if left := do(t, "waitlist leave "+waiting["id"].(string)); left["state"] != "left" {
 			t.Errorf("got %v", left)
 		}
-		if outcome := do(t, "registration preview "+booking); outcome["refund_due"] != 2160.0 {
+		if outcome := do(t, "registration preview-cancellation "+booking); outcome["refund_due"] != 2160.0 {
 			t.Errorf("got %v", outcome)
 		}
 		do(t, "registration cancel "+booking+" --reason Ill")

@@ -4519,7 +4519,7 @@ type MediaReason struct {
 // MediaReasonType The kind of entitlement.
 type MediaReasonType string
 
-// MovePaymentWrite How the customer paid what is due with the move. Defaults to the method of the registration.
+// MovePaymentWrite How the customer paid the amount due with the move. Defaults to the method of the registration. If no amount is due, as for a free registration or one paid by pass, it is ignored.
 type MovePaymentWrite struct {
 	// Method The payment method. You have collected the money yourself.
 	Method *MovePaymentWriteMethod `json:"method,omitempty"`
@@ -4578,7 +4578,7 @@ type MoveWrite struct {
 	// KeepPrice Whether price and credits stay, regardless of the new option and the spots.
 	KeepPrice *bool `json:"keepPrice,omitempty"`
 
-	// Payment How the customer paid what is due with the move. Defaults to the method of the registration.
+	// Payment How the customer paid the amount due with the move. Defaults to the method of the registration. If no amount is due, as for a free registration or one paid by pass, it is ignored.
 	Payment *MovePaymentWrite `json:"payment,omitempty"`
 
 	// PricingOptionID The id of the new pricing option (`po-…`). Required if the date is of another event that has several for a single date. An option for a whole course is refused.
@@ -5127,7 +5127,7 @@ type Registration struct {
 	// Late Whether the cancellation was late under the event's cancellation policy.
 	Late bool `json:"late"`
 
-	// ManagedByID The id of the customer who manages the registration: the customer who paid, or after a transfer the recipient, unless the buyer kept control.
+	// ManagedByID The id of the customer who manages the registration: the buyer, or after a transfer the recipient, unless the buyer kept control.
 	ManagedByID string `json:"managedById"`
 
 	// PassUsed The id of the customer pass that paid (`cp_…`), or null.
@@ -5938,7 +5938,7 @@ type SubscriptionsPage struct {
 
 // SwapWrite The registration to swap with.
 type SwapWrite struct {
-	// AfterStartReason Why a registration for a date that started in the last 31 days is swapped. It also needs `waivePolicy`.
+	// AfterStartReason Why a registration for a date that has started is swapped. Required for such a date, which must have started in the last 31 days. The swap also needs `waivePolicy`.
 	AfterStartReason *string `json:"afterStartReason,omitempty"`
 
 	// RegistrationID The id of the other registration (`reg_…`).
@@ -6127,7 +6127,7 @@ type TransactionsPage struct {
 
 // TransferWrite How to transfer a registration.
 type TransferWrite struct {
-	// AfterStartReason Why a registration for a date that started in the last 31 days is given away.
+	// AfterStartReason Why a registration for a date that has started is transferred. Required for such a date, which must have started in the last 31 days.
 	AfterStartReason *string `json:"afterStartReason,omitempty"`
 
 	// BuyerKeepsControl Whether the buyer manages the registration instead of the recipient.
@@ -10490,6 +10490,8 @@ type ClientInterface interface {
 	//   date.
 	// - `DISCOUNT_INVALID`: the discount code cannot be used.
 	//
+	// This request has no `afterStartReason`. To book a date that has started, use `POST /transactions`.
+	//
 	// A pass can pay if it is valid on the day of the event date, in that date's time zone, and is not paused,
 	// cancelled or exhausted at the time of booking. The pass can start after the time of booking.
 	//
@@ -10517,6 +10519,8 @@ type ClientInterface interface {
 	// - `PASS_NOT_ACTIVE`, `PASS_EXPIRED`, `PASS_EXHAUSTED` or `PASS_NOT_APPLICABLE`: the pass cannot pay for the
 	//   date.
 	// - `DISCOUNT_INVALID`: the discount code cannot be used.
+	//
+	// This request has no `afterStartReason`. To book a date that has started, use `POST /transactions`.
 	//
 	// A pass can pay if it is valid on the day of the event date, in that date's time zone, and is not paused,
 	// cancelled or exhausted at the time of booking. The pass can start after the time of booking.
@@ -11325,13 +11329,19 @@ type ClientInterface interface {
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
 	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
 	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
-	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
-	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference
+	// is added to `refundDue`; record the refund with `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 	// `details.amountDue` has that amount as a string, for example `"5.5"`.
 	//
+	// **Free registrations.** A registration with the method `FREE` stays free: its price stays 0, and no amount is due.
+	// To charge for it, cancel it and book again.
+	//
 	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
 	// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
+	//
+	// **Start.** A date that has started fails with `EVENT_PAST`, unless you send an `afterStartReason` and the date started
+	// in the last 31 days.
 	//
 	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 	// credits fall, unless `waivePolicy` is true.
@@ -11355,13 +11365,19 @@ type ClientInterface interface {
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
 	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
 	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
-	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
-	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference
+	// is added to `refundDue`; record the refund with `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 	// `details.amountDue` has that amount as a string, for example `"5.5"`.
 	//
+	// **Free registrations.** A registration with the method `FREE` stays free: its price stays 0, and no amount is due.
+	// To charge for it, cancel it and book again.
+	//
 	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
 	// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
+	//
+	// **Start.** A date that has started fails with `EVENT_PAST`, unless you send an `afterStartReason` and the date started
+	// in the last 31 days.
 	//
 	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 	// credits fall, unless `waivePolicy` is true.
@@ -11462,7 +11478,7 @@ type ClientInterface interface {
 	//
 	// Requires the permission `registrations:write`.
 	//
-	// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+	// Transfers the registration to another customer, who attends from then on, and returns it. The recipient also manages it
 	// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
 	// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
 	//
@@ -11478,7 +11494,7 @@ type ClientInterface interface {
 	//
 	// Requires the permission `registrations:write`.
 	//
-	// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+	// Transfers the registration to another customer, who attends from then on, and returns it. The recipient also manages it
 	// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
 	// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
 	//
@@ -14298,6 +14314,8 @@ func (c *Client) ListRegistrations(ctx context.Context, id EventID, params *List
 //     date.
 //   - `DISCOUNT_INVALID`: the discount code cannot be used.
 //
+// This request has no `afterStartReason`. To book a date that has started, use `POST /transactions`.
+//
 // A pass can pay if it is valid on the day of the event date, in that date's time zone, and is not paused,
 // cancelled or exhausted at the time of booking. The pass can start after the time of booking.
 //
@@ -14335,6 +14353,8 @@ func (c *Client) CreateRegistrationWithBody(ctx context.Context, id EventID, par
 //   - `PASS_NOT_ACTIVE`, `PASS_EXPIRED`, `PASS_EXHAUSTED` or `PASS_NOT_APPLICABLE`: the pass cannot pay for the
 //     date.
 //   - `DISCOUNT_INVALID`: the discount code cannot be used.
+//
+// This request has no `afterStartReason`. To book a date that has started, use `POST /transactions`.
 //
 // A pass can pay if it is valid on the day of the event date, in that date's time zone, and is not paused,
 // cancelled or exhausted at the time of booking. The pass can start after the time of booking.
@@ -15843,13 +15863,19 @@ func (c *Client) ListRegistrationHistory(ctx context.Context, id RegistrationIDO
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
 // and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
 // rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
-// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
-// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference
+// is added to `refundDue`; record the refund with `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 // `details.amountDue` has that amount as a string, for example `"5.5"`.
 //
+// **Free registrations.** A registration with the method `FREE` stays free: its price stays 0, and no amount is due.
+// To charge for it, cancel it and book again.
+//
 // **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
 // registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
+//
+// **Start.** A date that has started fails with `EVENT_PAST`, unless you send an `afterStartReason` and the date started
+// in the last 31 days.
 //
 // **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 // credits fall, unless `waivePolicy` is true.
@@ -15883,13 +15909,19 @@ func (c *Client) MoveRegistrationWithBody(ctx context.Context, id RegistrationID
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
 // and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
 // rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
-// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
-// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference
+// is added to `refundDue`; record the refund with `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 // `details.amountDue` has that amount as a string, for example `"5.5"`.
 //
+// **Free registrations.** A registration with the method `FREE` stays free: its price stays 0, and no amount is due.
+// To charge for it, cancel it and book again.
+//
 // **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
 // registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
+//
+// **Start.** A date that has started fails with `EVENT_PAST`, unless you send an `afterStartReason` and the date started
+// in the last 31 days.
 //
 // **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 // credits fall, unless `waivePolicy` is true.
@@ -16050,7 +16082,7 @@ func (c *Client) SwapRegistrations(ctx context.Context, id RegistrationIDOnly, p
 //
 // Requires the permission `registrations:write`.
 //
-// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+// Transfers the registration to another customer, who attends from then on, and returns it. The recipient also manages it
 // (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
 // returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
 //
@@ -16076,7 +16108,7 @@ func (c *Client) TransferRegistrationWithBody(ctx context.Context, id Registrati
 //
 // Requires the permission `registrations:write`.
 //
-// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+// Transfers the registration to another customer, who attends from then on, and returns it. The recipient also manages it
 // (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
 // returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
 //
@@ -31850,6 +31882,8 @@ type ClientWithResponsesInterface interface {
 	//   date.
 	// - `DISCOUNT_INVALID`: the discount code cannot be used.
 	//
+	// This request has no `afterStartReason`. To book a date that has started, use `POST /transactions`.
+	//
 	// A pass can pay if it is valid on the day of the event date, in that date's time zone, and is not paused,
 	// cancelled or exhausted at the time of booking. The pass can start after the time of booking.
 	//
@@ -31877,6 +31911,8 @@ type ClientWithResponsesInterface interface {
 	// - `PASS_NOT_ACTIVE`, `PASS_EXPIRED`, `PASS_EXHAUSTED` or `PASS_NOT_APPLICABLE`: the pass cannot pay for the
 	//   date.
 	// - `DISCOUNT_INVALID`: the discount code cannot be used.
+	//
+	// This request has no `afterStartReason`. To book a date that has started, use `POST /transactions`.
 	//
 	// A pass can pay if it is valid on the day of the event date, in that date's time zone, and is not paused,
 	// cancelled or exhausted at the time of booking. The pass can start after the time of booking.
@@ -32739,13 +32775,19 @@ type ClientWithResponsesInterface interface {
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
 	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
 	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
-	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
-	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference
+	// is added to `refundDue`; record the refund with `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 	// `details.amountDue` has that amount as a string, for example `"5.5"`.
 	//
+	// **Free registrations.** A registration with the method `FREE` stays free: its price stays 0, and no amount is due.
+	// To charge for it, cancel it and book again.
+	//
 	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
 	// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
+	//
+	// **Start.** A date that has started fails with `EVENT_PAST`, unless you send an `afterStartReason` and the date started
+	// in the last 31 days.
 	//
 	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 	// credits fall, unless `waivePolicy` is true.
@@ -32769,13 +32811,19 @@ type ClientWithResponsesInterface interface {
 	// **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
 	// and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
 	// rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
-	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
-	// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+	// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference
+	// is added to `refundDue`; record the refund with `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 	// send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 	// `details.amountDue` has that amount as a string, for example `"5.5"`.
 	//
+	// **Free registrations.** A registration with the method `FREE` stays free: its price stays 0, and no amount is due.
+	// To charge for it, cancel it and book again.
+	//
 	// **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
 	// registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
+	//
+	// **Start.** A date that has started fails with `EVENT_PAST`, unless you send an `afterStartReason` and the date started
+	// in the last 31 days.
 	//
 	// **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 	// credits fall, unless `waivePolicy` is true.
@@ -32878,7 +32926,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Requires the permission `registrations:write`.
 	//
-	// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+	// Transfers the registration to another customer, who attends from then on, and returns it. The recipient also manages it
 	// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
 	// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
 	//
@@ -32894,7 +32942,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Requires the permission `registrations:write`.
 	//
-	// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+	// Transfers the registration to another customer, who attends from then on, and returns it. The recipient also manages it
 	// (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
 	// returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
 	//
@@ -42334,6 +42382,8 @@ func (c *ClientWithResponses) ListRegistrationsWithResponse(ctx context.Context,
 //     date.
 //   - `DISCOUNT_INVALID`: the discount code cannot be used.
 //
+// This request has no `afterStartReason`. To book a date that has started, use `POST /transactions`.
+//
 // A pass can pay if it is valid on the day of the event date, in that date's time zone, and is not paused,
 // cancelled or exhausted at the time of booking. The pass can start after the time of booking.
 //
@@ -42367,6 +42417,8 @@ func (c *ClientWithResponses) CreateRegistrationWithBodyWithResponse(ctx context
 //   - `PASS_NOT_ACTIVE`, `PASS_EXPIRED`, `PASS_EXHAUSTED` or `PASS_NOT_APPLICABLE`: the pass cannot pay for the
 //     date.
 //   - `DISCOUNT_INVALID`: the discount code cannot be used.
+//
+// This request has no `afterStartReason`. To book a date that has started, use `POST /transactions`.
 //
 // A pass can pay if it is valid on the day of the event date, in that date's time zone, and is not paused,
 // cancelled or exhausted at the time of booking. The pass can start after the time of booking.
@@ -43649,13 +43701,19 @@ func (c *ClientWithResponses) ListRegistrationHistoryWithResponse(ctx context.Co
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
 // and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
 // rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
-// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
-// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference
+// is added to `refundDue`; record the refund with `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 // `details.amountDue` has that amount as a string, for example `"5.5"`.
 //
+// **Free registrations.** A registration with the method `FREE` stays free: its price stays 0, and no amount is due.
+// To charge for it, cancel it and book again.
+//
 // **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
 // registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
+//
+// **Start.** A date that has started fails with `EVENT_PAST`, unless you send an `afterStartReason` and the date started
+// in the last 31 days.
 //
 // **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 // credits fall, unless `waivePolicy` is true.
@@ -43685,13 +43743,19 @@ func (c *ClientWithResponses) MoveRegistrationWithBodyWithResponse(ctx context.C
 // **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
 // and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
 // rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
-// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
-// `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+// first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference
+// is added to `refundDue`; record the refund with `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
 // send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
 // `details.amountDue` has that amount as a string, for example `"5.5"`.
 //
+// **Free registrations.** A registration with the method `FREE` stays free: its price stays 0, and no amount is due.
+// To charge for it, cancel it and book again.
+//
 // **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
 // registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
+//
+// **Start.** A date that has started fails with `EVENT_PAST`, unless you send an `afterStartReason` and the date started
+// in the last 31 days.
 //
 // **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
 // credits fall, unless `waivePolicy` is true.
@@ -43830,7 +43894,7 @@ func (c *ClientWithResponses) SwapRegistrationsWithResponse(ctx context.Context,
 //
 // Requires the permission `registrations:write`.
 //
-// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+// Transfers the registration to another customer, who attends from then on, and returns it. The recipient also manages it
 // (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
 // returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
 //
@@ -43852,7 +43916,7 @@ func (c *ClientWithResponses) TransferRegistrationWithBodyWithResponse(ctx conte
 //
 // Requires the permission `registrations:write`.
 //
-// Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+// Transfers the registration to another customer, who attends from then on, and returns it. The recipient also manages it
 // (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
 // returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
 //

@@ -1185,7 +1185,7 @@ type Appointment struct {
 		TotalPaid json.Number `json:"totalPaid"`
 	} `json:"payment,omitempty"`
 
-	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
 	// PricingOptionID The id of the pricing option.
@@ -1353,7 +1353,7 @@ type Customer struct {
 	// Mobile The mobile number. Empty if there is none.
 	Mobile string `json:"mobile"`
 
-	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
 	// UpdatedAt When the customer was last updated.
@@ -1425,7 +1425,7 @@ type CustomerPass struct {
 	// PausedSince Since when the pass is paused. `null` if it is not paused.
 	PausedSince *string `json:"pausedSince"`
 
-	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
 	// RemainingUses The number of credits left; 999999 with `unlimitedUses`.
@@ -1592,7 +1592,7 @@ type Event struct {
 		StartsAt string `json:"startsAt"`
 	} `json:"nextDate,omitempty"`
 
-	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
 	// PricingOptions The prices at which the event can be booked.
@@ -1898,7 +1898,7 @@ type Hold struct {
 		Spots int `json:"spots"`
 	} `json:"lines"`
 
-	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
 	// PurchasedByID The id of the customer who pays.
@@ -2005,7 +2005,7 @@ type MediaCompleted struct {
 		// Kind The kind of item.
 		Kind MediaCompletedDataKind `json:"kind"`
 
-		// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+		// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 		Previous *map[string]interface{} `json:"previous,omitempty"`
 
 		// Reference The item's identifier in another system, or `null`.
@@ -2129,7 +2129,7 @@ type MediaItem struct {
 	// Kind The kind of item.
 	Kind MediaItemKind `json:"kind"`
 
-	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
 	// Reference The item's identifier in another system, or `null`.
@@ -2312,7 +2312,7 @@ type Registration struct {
 	// Late Whether the cancellation was late under the event's cancellation policy.
 	Late bool `json:"late"`
 
-	// ManagedByID The id of the customer who manages the registration: the customer who paid, or after a transfer the recipient, unless the buyer kept control.
+	// ManagedByID The id of the customer who manages the registration: the buyer, or after a transfer the recipient, unless the buyer kept control.
 	ManagedByID string `json:"managedById"`
 
 	// PassUsed The id of the customer pass that paid (`cp_…`), or null.
@@ -2321,7 +2321,7 @@ type Registration struct {
 	// PaymentMethod The payment method.
 	PaymentMethod RegistrationPaymentMethod `json:"paymentMethod"`
 
-	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
 	// Price The price now in major units. It is less than `totalPaid` after a move that lowered it, and 0 if a pass paid.
@@ -2570,7 +2570,7 @@ type ScheduledDate struct {
 	// OpensAt When the booking of this date opens (UTC), or null if it is not limited.
 	OpensAt *string `json:"opensAt"`
 
-	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
 	// Rooms The rooms of the date.
@@ -2807,7 +2807,7 @@ type Subscription struct {
 	// PlanTitle The title of the plan.
 	PlanTitle string `json:"planTitle"`
 
-	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
 	// Price The price of a period in major units. It and the following terms are those of the plan when the customer subscribed or last changed the plan.
@@ -3139,7 +3139,7 @@ type SubscriptionPaymentDue struct {
 		// PlanTitle The title of the plan.
 		PlanTitle string `json:"planTitle"`
 
-		// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+		// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 		Previous *map[string]interface{} `json:"previous,omitempty"`
 
 		// Price The price of a period in major units. It and the following terms are those of the plan when the customer subscribed or last changed the plan.
@@ -3451,7 +3451,7 @@ type SubscriptionPaymentRecorded struct {
 		// PlanTitle The title of the plan.
 		PlanTitle string `json:"planTitle"`
 
-		// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+		// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 		Previous *map[string]interface{} `json:"previous,omitempty"`
 
 		// Price The price of a period in major units. It and the following terms are those of the plan when the customer subscribed or last changed the plan.
@@ -3635,7 +3635,7 @@ type WaitlistEntry struct {
 	// Position The position on the waitlist, counted from 1, or null if the entry does not wait.
 	Position *int `json:"position"`
 
-	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	// Previous The old values of the members that the change has changed. Absent from events about new or deleted resources.
 	Previous *map[string]interface{} `json:"previous,omitempty"`
 
 	// PricingOptionID The id of the pricing option.

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -26,16 +27,28 @@ type MoveRequest interface {
 func Move(r MoveRequest) (m model.Move, err error) {
 	m = model.Move{Spaces: r.GetSpaces(), KeepPrice: r.GetKeepPrice(), Waived: r.GetWaivePolicy()}
 	if r.GetEventDateId() != "" {
-		if m.Date, err = check.ID[id.EventDate](r.GetEventDateId(), "event date"); err != nil {
+		if m.Date, err = IDIn[id.EventDate]("event_date_id", r.GetEventDateId(), "event date"); err != nil {
 			return m, err
 		}
 	}
 	if r.GetPricingOptionId() != "" {
-		if m.Option, err = check.ID[id.PricingOption](r.GetPricingOptionId(), "pricing option"); err != nil {
+		if m.Option, err = IDIn[id.PricingOption]("pricing_option_id", r.GetPricingOptionId(), "pricing option"); err != nil {
 			return m, err
 		}
 	}
 	return m, m.Check()
+}
+
+// IDIn is check.ID for a member of a change of a booking, which the fault names.
+func IDIn[T any, P interface {
+	*T
+	UnmarshalText([]byte) error
+}](member, text, resource string) (T, error) {
+	v, err := check.ID[T, P](text, resource)
+	if err != nil {
+		return v, model.MissingIn(member, resource)
+	}
+	return v, nil
 }
 
 // PaidMove reads and checks a move with the payment of its difference.
@@ -48,13 +61,22 @@ func PaidMove(r *bookingv1.MoveBookingRequest) (m model.Move, reference string, 
 	if r.GetPaymentMethod() != bookingv1.PaymentMethod_PAYMENT_METHOD_UNSPECIFIED {
 		var known bool
 		if m.Method, known = Method(r.GetPaymentMethod()); !known {
-			faults.Add("payment_method", "enum", fault.OneOf(enum.Names[bookingv1.PaymentMethod]()))
+			faults.Add("payment_method", "enum", fault.OneOf(moneyMethods()))
 		}
 	}
 	if err := faults.Err(); err != nil {
 		return m, "", err
 	}
 	return m, reference, m.Check()
+}
+
+// moneyMethods are the names of the methods by which money is paid.
+func moneyMethods() []string {
+	return slices.DeleteFunc(slices.Clone(enum.Names[bookingv1.PaymentMethod]()), func(name string) bool {
+		v, _ := enum.Parse[bookingv1.PaymentMethod](name)
+		method, known := Method(v)
+		return !known || method == model.Pass || method == model.Free
+	})
 }
 
 // MoveOutcome converts the effect of a move on the payment.

@@ -129,7 +129,7 @@ const (
 	Card Method = money.MethodCard
 	// Pass is credits of a customer pass.
 	Pass Method = money.MethodPass
-	// Free is a booking that was given away: its amounts are 0, regardless of the price. The other methods
+	// Free is a booking for which nothing is paid: its amounts are 0, regardless of the price. The other methods
 	// of money.BookingMethods are money that was collected in another way than by card.
 	Free Method = money.MethodFree
 )

@@ -201,7 +201,7 @@ func (of *Offer) target(b Movable, how Move, now time.Time) (*moveTarget, error)
 		which = how.Date
 	}
 	if t.date = of.Dates[which]; t.date == nil {
-		return nil, missingInMove("event_date_id", "event date")
+		return nil, MissingIn("event_date_id", "event date")
 	}
 	if which != b.Date.ID || t.spaces > b.Spaces {
 		if refusal := t.date.refusesMove(how, now); refusal != nil {
@@ -232,10 +232,8 @@ func (d *OfferedDate) refusesChange(how Move, now time.Time) *fault.Error {
 		return fault.Refuse(ReasonAppointmentEvent, "the date is that of an appointment: move the appointment instead")
 	case d.EventStatus == Cancelled || d.Status == DateCancelled:
 		return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
-	case d.StartsAt.Before(now) && (!how.AfterStart || !StartedLately(d.StartsAt, now)):
-		return EventPast()
 	}
-	return nil
+	return d.refusesAfterStart(how.AfterStart, now)
 }
 
 // AlreadyAttended refuses to move or transfer a booking whose customer has checked in.
@@ -253,8 +251,8 @@ func ChangeInProgress() *fault.Error {
 	return fault.New(fault.Conflict, ReasonChangeInProgress, "another move of the booking is not finished: try again").After(2 * time.Second)
 }
 
-// missingInMove is the fault of a move that names something that does not exist.
-func missingInMove(member, what string) error {
+// MissingIn is the fault of a change of a booking whose member names something that does not exist.
+func MissingIn(member, what string) error {
 	missing := fault.Missing(what)
 	missing.Fields = []fault.Field{{Field: member, Rule: "exists", Message: "does not exist"}}
 	return missing

@@ -27,7 +27,7 @@ func (of *Offer) targetOption(b Movable, how Move, t *moveTarget) error {
 	option, onSale := findOption(of.Options[t.date.Event], how.Option)
 	switch {
 	case !onSale:
-		return missingInMove("pricing_option_id", "pricing option")
+		return MissingIn("pricing_option_id", "pricing option")
 	case option.WholeCourse:
 		return wholeCourseOption("pricing_option_id")
 	}

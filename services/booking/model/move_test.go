@@ -106,7 +106,7 @@ func TestMoveDecidesThePrice(t *testing.T) { // invariant 44
 			func(w *moveWorld) Move { return Move{Option: w.family.ID, Spaces: 7, KeepPrice: true} }, moneyOutcome{2900, 0, 0, 2900, 2417}},
 		"keep_price keeps the price in another currency": {func(w *moveWorld) { w.booking.Payment.Currency = "EUR" },
 			func(w *moveWorld) Move { return Move{Option: w.family.ID, KeepPrice: true} }, moneyOutcome{2900, 0, 0, 2900, 2417}},
-		"a booking that was given away stays free": {
+		"a free booking stays free": {
 			func(w *moveWorld) { w.booking.Payment, w.booking.Price = Payment{Method: Free, Currency: "EUR"}, 0 },
 			func(w *moveWorld) Move { return Move{Option: w.family.ID, Spaces: 4} }, moneyOutcome{0, 0, 0, 0, 0}},
 		"a late move does not lower the price": {(*moveWorld).late,

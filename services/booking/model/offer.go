@@ -116,10 +116,13 @@ func (d *OfferedDate) refuses(now time.Time) *fault.Error {
 // refusesFor is refuses, except that it ignores the booking window of a date that has started if there is a
 // reason to book it after its start.
 func (d *OfferedDate) refusesFor(afterStart string, now time.Time) *fault.Error {
-	if afterStart != "" && StartedLately(d.StartsAt, now) {
-		return d.closed()
+	if !d.StartsAt.Before(now) {
+		return d.refuses(now)
 	}
-	return d.refuses(now)
+	if refusal := d.closed(); refusal != nil {
+		return refusal
+	}
+	return d.refusesAfterStart(afterStart != "", now)
 }
 
 // unbookable returns why a date cannot be booked under any booking rules; nil if it can.
@@ -144,7 +147,21 @@ func (d *OfferedDate) closed() *fault.Error {
 	return nil
 }
 
-// MaxAfterStart is how long after its start a date can be booked, moved or given away with a reason.
+// refusesAfterStart returns why a date cannot be booked or changed because of its start; nil if it can.
+func (d *OfferedDate) refusesAfterStart(reasoned bool, now time.Time) *fault.Error {
+	switch {
+	case !d.StartsAt.Before(now):
+		return nil
+	case !StartedLately(d.StartsAt, now):
+		return fault.Refuse(ReasonEventPast, fmt.Sprintf("the event started more than %d days ago", MaxAfterStart/(24*time.Hour)))
+	case !reasoned:
+		return fault.Refuse(ReasonEventPast, "the event has started, so it can only be booked or changed with a reason")
+	}
+	return nil
+}
+
+// MaxAfterStart is how long after its start a date can be booked, or its bookings moved or transferred, with a
+// reason.
 const MaxAfterStart = eventdates.MaxAfterStart
 
 // StartedLately reports whether a date that starts at start has started, at most MaxAfterStart before now.
@@ -152,7 +169,7 @@ func StartedLately(start, now time.Time) bool {
 	return start.Before(now) && !start.Before(now.Add(-MaxAfterStart))
 }
 
-// EventPast refuses a change of a booking whose date has started.
+// EventPast refuses to book a date that has started, if no reason allows it.
 func EventPast() *fault.Error { return fault.Refuse(ReasonEventPast, "the event has started") }
 
 // option returns the pricing option of line i among those of the date's event. A date of an appointment has

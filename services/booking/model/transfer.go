@@ -15,7 +15,7 @@ type Transfer struct {
 	To id.Customer
 	// BuyerKeepsControl means that the purchaser manages the booking, and not the recipient.
 	BuyerKeepsControl bool
-	AfterStart        string // why a booking of a date that has started is given away; "": none
+	AfterStart        string // why a booking of a date that has started is transferred; "": none
 }
 
 // manager returns the customer who manages a booking of t afterwards.
@@ -36,6 +36,9 @@ func (w *Transfer) Apply(t *Transaction, of *Offer, now time.Time) (changed bool
 	date := of.Dates[b.Date.ID]
 	if refusal := refusesCancelled(b, date, now); refusal != nil {
 		return false, refusal
+	}
+	if of.Customers[w.To].Deleted {
+		return false, MissingIn("customer_id", "customer")
 	}
 	if err := of.CheckCustomers([]id.Customer{w.To, w.manager(t)}); err != nil {
 		return false, err
@@ -60,7 +63,7 @@ func (w *Transfer) Apply(t *Transaction, of *Offer, now time.Time) (changed bool
 	return true, nil
 }
 
-// refusesCancelled returns why a booking of a cancelled date or event cannot be given away; nil if it can.
+// refusesCancelled returns why a booking of a cancelled date or event cannot be transferred; nil if it can.
 func refusesCancelled(b *Booking, date *OfferedDate, now time.Time) error {
 	switch {
 	case b.Cancelled || date == nil || date.Status == DateCancelled:
@@ -73,14 +76,14 @@ func refusesCancelled(b *Booking, date *OfferedDate, now time.Time) error {
 	return fault.Refuse(ReasonAlreadyCancelled, "the booking is cancelled") // its cancellation has begun
 }
 
-// refuses returns why t's only booking cannot be given to the recipient; nil if it can.
+// refuses returns why t's only booking cannot be transferred; nil if it can.
 func (w *Transfer) refuses(t *Transaction, date *OfferedDate, of *Offer, now time.Time) error {
 	b := &t.Bookings[0]
 	if b.Attendance == CheckedIn {
 		return AlreadyAttended()
 	}
-	if date.StartsAt.Before(now) && (w.AfterStart == "" || !StartedLately(date.StartsAt, now)) {
-		return EventPast()
+	if refusal := date.refusesAfterStart(w.AfterStart != "", now); refusal != nil {
+		return refusal.With("event_date_id", date.ID.String())
 	}
 	if t.Attendee(b) == w.To { // only who manages the booking changes
 		return nil

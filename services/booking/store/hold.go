@@ -18,7 +18,7 @@ const (
 
 	lockOfferedSQL = lockPurchaseSQL + ` for no key update`
 
-	// A booking that is given away has the amounts 0.
+	// A free booking has the amounts 0.
 	confirmHeldSQL = `with paid as (update bookings set payment_reference = $4, money_method = $6,
 				gross = case when $6 = 'FREE' then 0 else gross end, net = case when $6 = 'FREE' then 0 else net end
 			where company_id = $1 and transaction_id = $2)

@@ -14,20 +14,22 @@ const LockBookingsSQL = `select t.id from transactions t where t.company_id = $1
 	order by t.id for no key update of t`
 
 // LockBookings reads bookings in the order of all, as LockBooking does, and locks their transactions until the
-// end of tx.
+// end of tx. A booking that does not exist has no transaction.
 func (s *Store) LockBookings(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Booking) ([]FoundBooking, error) {
 	queries := []pg.Query{{SQL: LockBookingsSQL, Args: []any{company, all}}}
 	found, lists := make([]FoundBooking, len(all)), make([]Listing, len(all))
 	for i, b := range all {
 		queries = append(queries, lists[i].booking(company, b, &found[i])...)
 	}
-	err := tx.Pipeline(ctx, queries...)
+	if err := tx.Pipeline(ctx, queries...); err != nil {
+		return nil, err
+	}
 	for i := range all {
-		if err == nil {
-			err = lists[i].only(&found[i], nil)
+		if len(lists[i].Transactions) > 0 {
+			found[i].Transaction = &lists[i].namePurchaser().Transactions[0]
 		}
 	}
-	return found, err
+	return found, nil
 }
 
 // booking returns the queries that read a booking, its purchaser and its policy.

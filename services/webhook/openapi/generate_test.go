@@ -162,7 +162,7 @@ func (g *generator) dataOf(e webhookevent.Event) *yaml.Node {
 
 const previousMember = `previous:
   type: object
-  description: The old values of the members that the change has changed. Absent if the resource is new or deleted.
+  description: The old values of the members that the change has changed. Absent from events about new or deleted resources.
   additionalProperties: true
 `
 

@@ -379,7 +379,7 @@ class AttendanceWrite(TypedDict):
 
 
 class MovePaymentWrite(TypedDict):
-    """How the customer paid what is due with the move. Defaults to the method of the registration."""
+    """How the customer paid the amount due with the move. Defaults to the method of the registration. If no amount is due, as for a free registration or one paid by pass, it is ignored."""
 
     method: NotRequired[Literal["CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER"]]
     reference: NotRequired[str]
@@ -2488,6 +2488,8 @@ class Operations(Client):
           date.
         - `DISCOUNT_INVALID`: the discount code cannot be used.
 
+        This request has no `afterStartReason`. To book a date that has started, use `POST /transactions`.
+
         A pass can pay if it is valid on the day of the event date, in that date's time zone, and is not paused,
         cancelled or exhausted at the time of booking. The pass can start after the time of booking.
         """
@@ -2860,13 +2862,19 @@ class Operations(Client):
         **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
         and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
         rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
-        first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
-        `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+        first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference
+        is added to `refundDue`; record the refund with `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
         send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
         `details.amountDue` has that amount as a string, for example `"5.5"`.
 
+        **Free registrations.** A registration with the method `FREE` stays free: its price stays 0, and no amount is due.
+        To charge for it, cancel it and book again.
+
         **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
         registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
+
+        **Start.** A date that has started fails with `EVENT_PAST`, unless you send an `afterStartReason` and the date started
+        in the last 31 days.
 
         **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
         credits fall, unless `waivePolicy` is true.
@@ -2889,7 +2897,7 @@ class Operations(Client):
 
         Requires the permission `registrations:write`.
 
-        Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+        Transfers the registration to another customer, who attends from then on, and returns it. The recipient also manages it
         (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
         returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
 

@@ -249,6 +249,8 @@ export interface paths {
          *       date.
          *     - `DISCOUNT_INVALID`: the discount code cannot be used.
          *
+         *     This request has no `afterStartReason`. To book a date that has started, use `POST /transactions`.
+         *
          *     A pass can pay if it is valid on the day of the event date, in that date's time zone, and is not paused,
          *     cancelled or exhausted at the time of booking. The pass can start after the time of booking.
          */
@@ -705,13 +707,19 @@ export interface paths {
          *     **Price.** While the pricing option stays, the spots that stay keep their price, added spots cost the current price,
          *     and the spots that are given up lower the price by their share, rounded to minor units. (For credits, the share is
          *     rounded down.) After a change of the option, all spots cost the current price. If the price rises, the difference is
-         *     first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference is added to `refundDue`; record the refund with
-         *     `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
+         *     first taken from `refundDue`, and `payment` says how the customer paid the rest. If the price falls, the difference
+         *     is added to `refundDue`; record the refund with `POST /registrations/{id}/refund`. With `keepPrice`, price and credits stay. Preview the move, show `amountDue`, and
          *     send it as `expectedAmountDue`. If another amount is due, the request fails with `PRICE_CHANGED`, and
          *     `details.amountDue` has that amount as a string, for example `"5.5"`.
          *
+         *     **Free registrations.** A registration with the method `FREE` stays free: its price stays 0, and no amount is due.
+         *     To charge for it, cancel it and book again.
+         *
          *     **Pass.** The pass that paid the registration pays the difference in credits, or gets it back. If another move of the
          *     registration is not finished, the request fails with `CHANGE_IN_PROGRESS`. Retry after the time in `Retry-After`.
+         *
+         *     **Start.** A date that has started fails with `EVENT_PAST`, unless you send an `afterStartReason` and the date started
+         *     in the last 31 days.
          *
          *     **Policy.** After the end of free cancellation, another date fails with `LATE_CHANGE`, and neither the price nor the
          *     credits fall, unless `waivePolicy` is true.
@@ -745,7 +753,7 @@ export interface paths {
          * Transfer a registration
          * @description Requires the permission `registrations:write`.
          *
-         *     Gives the registration to another customer, who attends from then on, and returns it. The recipient also manages it
+         *     Transfers the registration to another customer, who attends from then on, and returns it. The recipient also manages it
          *     (`managedById`), unless `buyerKeepsControl` is true. The purchase stays the buyer's: `purchasedById`, refunds and
          *     returned credits do not change. The cancellation policy does not apply. A recorded no-show is cleared.
          *
@@ -4089,7 +4097,7 @@ export interface webhooks {
         put?: never;
         /**
          * A registration is transferred
-         * @description A registration is given to another customer, or its manager changes. Sent only to endpoints that subscribe to it. The data is the registration as it was at the time of the event.
+         * @description A registration is transferred to another customer, or its manager changes. Sent only to endpoints that subscribe to it. The data is the registration as it was at the time of the event.
          */
         post: operations["registrationTransferred"];
         delete?: never;
@@ -4498,7 +4506,7 @@ export interface components {
             updatedAt: components["schemas"]["Timestamp"];
             /** @description The price now in major units. It is less than `totalPaid` after a move that lowered it, and 0 if a pass paid. */
             price: number;
-            /** @description The id of the customer who manages the registration: the customer who paid, or after a transfer the recipient, unless the buyer kept control. */
+            /** @description The id of the customer who manages the registration: the buyer, or after a transfer the recipient, unless the buyer kept control. */
             managedById: string;
         };
         /** @description A registration to create. */
@@ -4681,7 +4689,7 @@ export interface components {
              */
             attendance: "unknown" | "attended" | "no_show";
         };
-        /** @description How the customer paid what is due with the move. Defaults to the method of the registration. */
+        /** @description How the customer paid the amount due with the move. Defaults to the method of the registration. If no amount is due, as for a free registration or one paid by pass, it is ignored. */
         MovePaymentWrite: {
             /**
              * @description The payment method. You have collected the money yourself.
@@ -4747,7 +4755,7 @@ export interface components {
              * @default false
              */
             buyerKeepsControl?: boolean;
-            /** @description Why a registration for a date that started in the last 31 days is given away. */
+            /** @description Why a registration for a date that has started is transferred. Required for such a date, which must have started in the last 31 days. */
             afterStartReason?: string;
         };
         /** @description The registration to swap with. */
@@ -4759,7 +4767,7 @@ export interface components {
              * @default false
              */
             waivePolicy?: boolean;
-            /** @description Why a registration for a date that started in the last 31 days is swapped. It also needs `waivePolicy`. */
+            /** @description Why a registration for a date that has started is swapped. Required for such a date, which must have started in the last 31 days. The swap also needs `waivePolicy`. */
             afterStartReason?: string;
         };
         /** @description The members of a registration that changes can change. */
@@ -19951,7 +19959,7 @@ export interface operations {
                      */
                     event?: "registration.cancelled";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20004,7 +20012,7 @@ export interface operations {
                      */
                     event?: "registration.refunded";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20057,7 +20065,7 @@ export interface operations {
                      */
                     event?: "registration.attendance_recorded";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20158,7 +20166,7 @@ export interface operations {
                      */
                     event?: "waitlist.offered";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20211,7 +20219,7 @@ export interface operations {
                      */
                     event?: "waitlist.ended";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20264,7 +20272,7 @@ export interface operations {
                      */
                     event?: "hold.expired";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20365,7 +20373,7 @@ export interface operations {
                      */
                     event?: "customer.updated";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20514,7 +20522,7 @@ export interface operations {
                      */
                     event?: "event.updated";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20567,7 +20575,7 @@ export interface operations {
                      */
                     event?: "event.cancelled";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20620,7 +20628,7 @@ export interface operations {
                      */
                     event?: "event_date.changed";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20673,7 +20681,7 @@ export interface operations {
                      */
                     event?: "event_date.cancelled";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20726,7 +20734,7 @@ export interface operations {
                      */
                     event?: "customer_pass.updated";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20827,7 +20835,7 @@ export interface operations {
                      */
                     event?: "subscription.updated";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20880,7 +20888,7 @@ export interface operations {
                      */
                     event?: "subscription.renewed";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -20986,7 +20994,7 @@ export interface operations {
                     data?: {
                         /** @description The period of the payment. */
                         period?: components["schemas"]["SubscriptionPeriod"];
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -21039,7 +21047,7 @@ export interface operations {
                      */
                     event?: "subscription.ended";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -21140,7 +21148,7 @@ export interface operations {
                      */
                     event?: "media.updated";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -21340,7 +21348,7 @@ export interface operations {
                      */
                     event?: "appointment.moved";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -21393,7 +21401,7 @@ export interface operations {
                      */
                     event?: "appointment.cancelled";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -21446,7 +21454,7 @@ export interface operations {
                      */
                     event?: "registration.moved";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };
@@ -21499,7 +21507,7 @@ export interface operations {
                      */
                     event?: "registration.transferred";
                     data?: {
-                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                         previous?: {
                             [key: string]: unknown;
                         };

@@ -709,7 +709,7 @@ export interface webhooks {
         put?: never;
         /**
          * A registration is transferred
-         * @description A registration is given to another customer, or its manager changes. Sent only to endpoints that subscribe to it. The data is the registration
+         * @description A registration is transferred to another customer, or its manager changes. Sent only to endpoints that subscribe to it. The data is the registration
          *     as Interface B shows it at the time of the event.
          */
         post: operations["registrationTransferred"];
@@ -938,9 +938,9 @@ export interface components {
             updatedAt: string;
             /** @description The price now in major units. It is less than `totalPaid` after a move that lowered it, and 0 if a pass paid. */
             price: number;
-            /** @description The id of the customer who manages the registration: the customer who paid, or after a transfer the recipient, unless the buyer kept control. */
+            /** @description The id of the customer who manages the registration: the buyer, or after a transfer the recipient, unless the buyer kept control. */
             managedById: string;
-            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
             previous?: {
                 [key: string]: unknown;
             };
@@ -1031,7 +1031,7 @@ export interface components {
             createdAt: string;
             /** @description When the entry was last updated. */
             updatedAt: string;
-            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
             previous?: {
                 [key: string]: unknown;
             };
@@ -1116,7 +1116,7 @@ export interface components {
             createdAt: string;
             /** @description The id of the appointment (`appt_…`) whose slot is held, or null if the spots are of other event dates. */
             appointmentId: string | null;
-            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
             previous?: {
                 [key: string]: unknown;
             };
@@ -1151,7 +1151,7 @@ export interface components {
             createdAt: string;
             /** @description When the customer was last updated. */
             updatedAt: string;
-            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
             previous?: {
                 [key: string]: unknown;
             };
@@ -1317,7 +1317,7 @@ export interface components {
             roomIds: string[];
             /** @description The id of the appointment type (`apt_…`) whose appointments are the dates of this event, or null. Change the appointment type instead of such an event. */
             appointmentTypeId: string | null;
-            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
             previous?: {
                 [key: string]: unknown;
             };
@@ -1434,7 +1434,7 @@ export interface components {
                 /** @description The unit, counted from 1. */
                 unit: number;
             }[];
-            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
             previous?: {
                 [key: string]: unknown;
             };
@@ -1499,7 +1499,7 @@ export interface components {
             updatedAt: string;
             /** @description The subscription that the pass belongs to. `null` if there is none. */
             subscriptionId: string | null;
-            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
             previous?: {
                 [key: string]: unknown;
             };
@@ -1667,7 +1667,7 @@ export interface components {
             createdAt: string;
             /** @description When the subscription was last updated. */
             updatedAt: string;
-            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
             previous?: {
                 [key: string]: unknown;
             };
@@ -1869,7 +1869,7 @@ export interface components {
                 createdAt: string;
                 /** @description When the subscription was last updated. */
                 updatedAt: string;
-                /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                 previous?: {
                     [key: string]: unknown;
                 };
@@ -2094,7 +2094,7 @@ export interface components {
                 createdAt: string;
                 /** @description When the subscription was last updated. */
                 updatedAt: string;
-                /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                 previous?: {
                     [key: string]: unknown;
                 };
@@ -2230,7 +2230,7 @@ export interface components {
             createdAt: string;
             /** @description When the item was last updated. */
             updatedAt: string;
-            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
             previous?: {
                 [key: string]: unknown;
             };
@@ -2341,7 +2341,7 @@ export interface components {
                 createdAt: string;
                 /** @description When the item was last updated. */
                 updatedAt: string;
-                /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
                 previous?: {
                     [key: string]: unknown;
                 };
@@ -2465,7 +2465,7 @@ export interface components {
             createdAt: string;
             /** @description When the appointment was last updated. */
             updatedAt: string;
-            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            /** @description The old values of the members that the change has changed. Absent from events about new or deleted resources. */
             previous?: {
                 [key: string]: unknown;
             };

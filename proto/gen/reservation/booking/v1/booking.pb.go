@@ -92,7 +92,7 @@ const (
 	PaymentMethod_PAYMENT_METHOD_BANK_TRANSFER PaymentMethod = 4
 	PaymentMethod_PAYMENT_METHOD_ONLINE        PaymentMethod = 5
 	PaymentMethod_PAYMENT_METHOD_OTHER         PaymentMethod = 6
-	// Given away: all amounts are 0, regardless of the price. It cannot be combined with a discount code.
+	// Nothing is paid: all amounts are 0, regardless of the price. It cannot be combined with a discount code.
 	PaymentMethod_PAYMENT_METHOD_FREE PaymentMethod = 7
 )
 
@@ -596,8 +596,8 @@ type Booking struct {
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// The price now, in minor units. It differs from the amount of the payment after a move that lowered it.
 	Price int64 `protobuf:"varint,26,opt,name=price,proto3" json:"price,omitempty"`
-	// cust_ identifier of the customer who manages the booking: the purchaser, unless the booking was given to
-	// somebody who also got the control.
+	// cust_ identifier of the customer who manages the booking: the purchaser, unless a transfer gave the
+	// control to the recipient.
 	ManagedById   string `protobuf:"bytes,27,opt,name=managed_by_id,json=managedById,proto3" json:"managed_by_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1171,9 +1171,10 @@ type CreateTransactionRequest struct {
 	CustomerPassId string `protobuf:"bytes,5,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	// Case-insensitive; not for payment by pass, and not for FREE.
 	DiscountCode string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
-	// Why dates that have started are booked; at most 500 characters. If it is set, dates that began in the
-	// last 31 days can be booked, and the booking windows of those dates do not apply. The reason is in the
-	// history of each booking. Not for holds.
+	// Why dates that have started are booked; at most 500 characters. If it is set, dates that started in the
+	// last 31 days can be booked, and the booking windows of those dates do not apply. Without it, and for
+	// older dates, the purchase is refused with EVENT_PAST. The reason is in the history of each booking. Holds
+	// and whole courses have none.
 	AfterStartReason string `protobuf:"bytes,7,opt,name=after_start_reason,json=afterStartReason,proto3" json:"after_start_reason,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache

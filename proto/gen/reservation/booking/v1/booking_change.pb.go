@@ -98,8 +98,8 @@ type MoveBookingRequest struct {
 	PricingOptionId string `protobuf:"bytes,3,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
 	// 1 to 1000; 0 means that the number of spaces stays.
 	Spaces int32 `protobuf:"varint,4,opt,name=spaces,proto3" json:"spaces,omitempty"`
-	// How the rest of a price difference is paid: any method except PASS and FREE. Unspecified means the
-	// method of the booking.
+	// How the amount due is paid: any method except PASS and FREE. Unspecified means the method of the booking.
+	// If no amount is due, as for a free booking or one paid by pass, the method and the reference are ignored.
 	PaymentMethod PaymentMethod `protobuf:"varint,5,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
 	// The payment provider's reference of that payment, at most 200 characters.
 	PaymentReference string `protobuf:"bytes,6,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
@@ -562,7 +562,8 @@ type TransferBookingRequest struct {
 	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	// The purchaser manages the booking.
 	BuyerKeepsControl bool `protobuf:"varint,3,opt,name=buyer_keeps_control,json=buyerKeepsControl,proto3" json:"buyer_keeps_control,omitempty"`
-	// Why a booking of a date that has started is given away; at most 500 characters.
+	// Why a booking of a date that has started is transferred; at most 500 characters. Without it, or more than
+	// 31 days after the start, such a booking is refused with EVENT_PAST.
 	AfterStartReason string `protobuf:"bytes,4,opt,name=after_start_reason,json=afterStartReason,proto3" json:"after_start_reason,omitempty"`
 	// As in MoveBookingRequest.
 	ExpectedVersion *int64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`

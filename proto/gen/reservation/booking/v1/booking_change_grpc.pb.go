@@ -31,7 +31,7 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // BookingChangeService changes bookings that stay bookings: it moves them to another date, changes their
-// spaces, gives them to another customer, and swaps two of them. The booking keeps its identifier, its
+// spaces, transfers them to another customer, and swaps two of them. The booking keeps its identifier, its
 // transaction and its purchase time. BookingService cancels and refunds bookings; AppointmentService moves
 // appointments.
 type BookingChangeServiceClient interface {
@@ -41,17 +41,23 @@ type BookingChangeServiceClient interface {
 	//
 	// The price. While the option stays, the spaces that stay keep their price, added spaces cost the current
 	// price, and the spaces that are given up lower the price by their share, rounded to minor units (for credits,
-	// the share is rounded down). After a change of the option, all spaces cost the current price. Discount codes do not apply to the difference. A booking that was
-	// given away (FREE) stays free. If the price rises, the difference is first taken from what is due to the
+	// the share is rounded down). After a change of the option, all spaces cost the current price. Discount codes
+	// do not apply to the difference. If the price rises, the difference is first taken from what is due to the
 	// customer, and the rest is paid with the move. If the price falls, the difference is due to the customer,
 	// at most what was paid and not refunded; RefundBooking records that it was refunded. With keep_price,
 	// price and credits stay in any case.
+	//
+	// A free booking. A booking with the payment method FREE stays free: its price stays 0 at every option
+	// and for every number of spaces, and no amount is due. To charge for it, cancel it and book again.
 	//
 	// A pass. The pass that paid the booking pays for it afterwards, and must be valid on the day of the new
 	// date. Only the difference is taken, before the move is committed, or returned, after it. If the service
 	// stops in between, the credits that were taken are returned, or those to return are returned, when it runs
 	// again. A booking that was imported, or whose pass is not known, keeps its credits. After a refund, credits
 	// stay as they are.
+	//
+	// The start. A date that has started is refused with EVENT_PAST, unless a reason is given and the date started
+	// in the last 31 days.
 	//
 	// The policy. After the end of free cancellation of the present date, another date is refused with
 	// LATE_CHANGE, and neither the price nor the credits fall, unless waive_policy is set.
@@ -65,9 +71,9 @@ type BookingChangeServiceClient interface {
 	// PreviewMove decides a move as MoveBooking does now, and changes nothing. It returns the refusals of
 	// MoveBooking except LATE_CHANGE, which it reports as late, and CHANGE_IN_PROGRESS. It does not ask the pass.
 	PreviewMove(ctx context.Context, in *PreviewMoveRequest, opts ...grpc.CallOption) (*PreviewMoveResponse, error)
-	// TransferBooking gives a booking to another customer, who attends from then on. The recipient also manages
-	// it, unless the buyer keeps control. The purchase stays the buyer's: lists of purchases, refunds and
-	// credits that are returned go to the buyer. The cancellation policy does not apply. A transfer to the
+	// TransferBooking transfers a booking to another customer, who attends from then on. The recipient also
+	// manages it, unless the purchaser keeps control. The purchase stays the purchaser's: lists of purchases,
+	// refunds and credits that are returned go to the purchaser. The cancellation policy does not apply. A transfer to the
 	// customer who already has the booking in the same way changes nothing. A recorded no-show is cleared.
 	// Refusals: ALREADY_CANCELLED, ALREADY_ATTENDED, EVENT_PAST, EVENT_CANCELLED (the event was cancelled after the
 	// date started), ALREADY_BOOKED (the recipient already has a booking of the date, and the event allows only
@@ -146,7 +152,7 @@ func (c *bookingChangeServiceClient) ListBookingHistory(ctx context.Context, in 
 // for forward compatibility.
 //
 // BookingChangeService changes bookings that stay bookings: it moves them to another date, changes their
-// spaces, gives them to another customer, and swaps two of them. The booking keeps its identifier, its
+// spaces, transfers them to another customer, and swaps two of them. The booking keeps its identifier, its
 // transaction and its purchase time. BookingService cancels and refunds bookings; AppointmentService moves
 // appointments.
 type BookingChangeServiceServer interface {
@@ -156,17 +162,23 @@ type BookingChangeServiceServer interface {
 	//
 	// The price. While the option stays, the spaces that stay keep their price, added spaces cost the current
 	// price, and the spaces that are given up lower the price by their share, rounded to minor units (for credits,
-	// the share is rounded down). After a change of the option, all spaces cost the current price. Discount codes do not apply to the difference. A booking that was
-	// given away (FREE) stays free. If the price rises, the difference is first taken from what is due to the
+	// the share is rounded down). After a change of the option, all spaces cost the current price. Discount codes
+	// do not apply to the difference. If the price rises, the difference is first taken from what is due to the
 	// customer, and the rest is paid with the move. If the price falls, the difference is due to the customer,
 	// at most what was paid and not refunded; RefundBooking records that it was refunded. With keep_price,
 	// price and credits stay in any case.
+	//
+	// A free booking. A booking with the payment method FREE stays free: its price stays 0 at every option
+	// and for every number of spaces, and no amount is due. To charge for it, cancel it and book again.
 	//
 	// A pass. The pass that paid the booking pays for it afterwards, and must be valid on the day of the new
 	// date. Only the difference is taken, before the move is committed, or returned, after it. If the service
 	// stops in between, the credits that were taken are returned, or those to return are returned, when it runs
 	// again. A booking that was imported, or whose pass is not known, keeps its credits. After a refund, credits
 	// stay as they are.
+	//
+	// The start. A date that has started is refused with EVENT_PAST, unless a reason is given and the date started
+	// in the last 31 days.
 	//
 	// The policy. After the end of free cancellation of the present date, another date is refused with
 	// LATE_CHANGE, and neither the price nor the credits fall, unless waive_policy is set.
@@ -180,9 +192,9 @@ type BookingChangeServiceServer interface {
 	// PreviewMove decides a move as MoveBooking does now, and changes nothing. It returns the refusals of
 	// MoveBooking except LATE_CHANGE, which it reports as late, and CHANGE_IN_PROGRESS. It does not ask the pass.
 	PreviewMove(context.Context, *PreviewMoveRequest) (*PreviewMoveResponse, error)
-	// TransferBooking gives a booking to another customer, who attends from then on. The recipient also manages
-	// it, unless the buyer keeps control. The purchase stays the buyer's: lists of purchases, refunds and
-	// credits that are returned go to the buyer. The cancellation policy does not apply. A transfer to the
+	// TransferBooking transfers a booking to another customer, who attends from then on. The recipient also
+	// manages it, unless the purchaser keeps control. The purchase stays the purchaser's: lists of purchases,
+	// refunds and credits that are returned go to the purchaser. The cancellation policy does not apply. A transfer to the
 	// customer who already has the booking in the same way changes nothing. A recorded no-show is cleared.
 	// Refusals: ALREADY_CANCELLED, ALREADY_ATTENDED, EVENT_PAST, EVENT_CANCELLED (the event was cancelled after the
 	// date started), ALREADY_BOOKED (the recipient already has a booking of the date, and the event allows only

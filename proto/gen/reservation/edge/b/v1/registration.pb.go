@@ -65,8 +65,8 @@ type Registration struct {
 	UpdatedAt          string           `protobuf:"bytes,29,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// The price now. It differs from total_paid after a move that lowered it.
 	Price *v1.Amount `protobuf:"bytes,30,opt,name=price,proto3" json:"price,omitempty"`
-	// The customer who manages the registration: the one who paid, unless the registration was transferred
-	// together with the control.
+	// The customer who manages the registration: the buyer, unless a transfer gave the control to
+	// the recipient.
 	ManagedById   string `protobuf:"bytes,31,opt,name=managed_by_id,json=managedById,proto3" json:"managed_by_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

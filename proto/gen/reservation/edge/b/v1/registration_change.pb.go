@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// MovePaymentWrite is how the rest of a price difference is paid.
+// MovePaymentWrite is how the amount due of a move is paid. It is ignored if no amount is due.
 type MovePaymentWrite struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// CARD, CASH, BANK_TRANSFER, ONLINE or OTHER.
@@ -502,9 +502,10 @@ func (x *PreviewMoveResponse) GetUnchanged() bool {
 type TransferWrite struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The recipient.
-	CustomerId        *string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3,oneof" json:"customer_id,omitempty"`
-	BuyerKeepsControl *bool   `protobuf:"varint,2,opt,name=buyer_keeps_control,json=buyerKeepsControl,proto3,oneof" json:"buyer_keeps_control,omitempty"`
-	// Why a registration for a date that has started is given away.
+	CustomerId *string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3,oneof" json:"customer_id,omitempty"`
+	// The buyer manages the registration instead of the recipient.
+	BuyerKeepsControl *bool `protobuf:"varint,2,opt,name=buyer_keeps_control,json=buyerKeepsControl,proto3,oneof" json:"buyer_keeps_control,omitempty"`
+	// Why a registration for a date that has started is transferred.
 	AfterStartReason *string `protobuf:"bytes,3,opt,name=after_start_reason,json=afterStartReason,proto3,oneof" json:"after_start_reason,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
