@@ -74,7 +74,6 @@ var fieldTexts = map[string]string{
 	"ListWaitlistRequest.customer_id":             "only entries of this customer (cust_…)",
 	"ListRegistrationsRequest.customer_id":        "only registrations for this customer (cust_…)",
 	"ListRegistrationsRequest.purchaser_id":       "only registrations that this customer bought (cust_…)",
-	"ListRegistrationsRequest.bought_by_others":   "with --customer-id: only registrations that others bought",
 	"ListRegistrationsRequest.total_limit":        "count at most this many registrations",
 	"ListRegistrationsRequest.event_id":           "only registrations for this event (evt_…)",
 	"bought_by_others":                            "with --customer-id: only registrations that other customers bought for this customer",

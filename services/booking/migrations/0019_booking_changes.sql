@@ -43,7 +43,7 @@ create table if not exists booking_history (
     primary key (company_id, booking_id, sequence)
 );
 
--- The bookings that a customer gave away, for exports and erasures.
+-- The bookings that a customer transferred to others, for exports and erasures.
 create index if not exists booking_history_given on booking_history (company_id, (details->'before'->>'customer_id'))
     where action = 'transferred';
 

@@ -31,7 +31,7 @@ const (
 			select b.id from bookings b where b.company_id = $1 and b.bought_for = $2 and b.cancellation_reason is not null) m
 		where b.company_id = $1 and b.id = m.id`
 
-	// The same for the history, and also for bookings that the customer gave away. Only own ones have payments of
+	// The same for the history, and also for bookings that the customer transferred. Only own ones have payments of
 	// the customer.
 	bookingsAboutSQL = purchasesOfCustomerSQL + `, about as (
 			select a.id, bool_or(a.own) as own from (
