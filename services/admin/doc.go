@@ -30,8 +30,7 @@
 //  8. The number of calls for a page does not depend on the number of rows it shows. The agenda of a day
 //     makes one call for each person that it shows, all at once, and shows at most 12. The roster of a
 //     date is read in at most 3 calls. The page of a sale makes two calls for each of its lines, of which
-//     there are at most 10. The page of a customer makes one call for each date on whose waitlist the
-//     customer is, all at once, and shows at most 20.
+//     there are at most 10.
 //  9. Every change made in another service is in the audit log before the response. The route
 //     declares the entry.
 //  10. In test mode, every page says so, and its calls carry an access token for the company in test

@@ -331,21 +331,24 @@ func TestPlacesAreNamedByTheirDates(t *testing.T) {
 		}
 		return &bookingv1.ListWaitlistResponse{Entries: all}, nil
 	})
-	on(w.backend, "GetEventDate", func(req *bookingv1.GetEventDateRequest) (*bookingv1.GetEventDateResponse, error) {
-		if req.GetId() == "date_3" {
-			return nil, fault.Missing("date")
+	on(w.backend, "ListEventDates", func(req *bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) {
+		resp := &bookingv1.ListEventDatesResponse{}
+		for _, id := range req.GetIds()[:min(len(req.GetIds()), int(req.GetPageSize()))] {
+			if id != "date_3" {
+				resp.Dates = append(resp.Dates, &bookingv1.ScheduledDate{EventTitle: "Class of " + id, Date: &bookingv1.EventDate{Id: id, StartsAt: timestamppb.Now()}})
+			}
 		}
-		return &bookingv1.GetEventDateResponse{Date: &bookingv1.ScheduledDate{EventTitle: "Class of " + req.GetId(), Date: &bookingv1.EventDate{StartsAt: timestamppb.Now()}}}, nil
+		return resp, nil
 	})
 	a := w.get("/customers/cust_1")
 	a.must(t, "Class of date_0", "Class of date_9", "Open the date")
 	if n := strings.Count(a.body, "Class of date_"); n != visitsShown-2 {
 		t.Errorf("%d places have a name", n)
 	}
-	if lists, reads := len(w.backend.called("ListEventDates")), len(w.backend.called("GetEventDate")); lists != 0 || reads != visitsShown/2 {
+	if lists, reads := len(w.backend.called("ListEventDates")), len(w.backend.called("GetEventDate")); lists != 1 || reads != 0 {
 		t.Errorf("%d lists of dates, %d dates", lists, reads)
 	}
-	on(w.backend, "GetEventDate", func(*bookingv1.GetEventDateRequest) (*bookingv1.GetEventDateResponse, error) {
+	on(w.backend, "ListEventDates", func(*bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) {
 		return nil, fault.Away(errors.New("no connection"))
 	})
 	if a := w.get("/customers/cust_1"); a.StatusCode != http.StatusServiceUnavailable {

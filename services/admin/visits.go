@@ -1,11 +1,8 @@
 package admin
 
 import (
-	"errors"
 	"slices"
-	"sync"
 
-	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -100,27 +97,17 @@ func (r *request) placesOf(v *visits, customer string) error {
 	return nil
 }
 
-// datesByID reads dates with one call for each, all at once. A date that does not exist is not in the result.
+// datesByID reads dates, at most a page of them. A date that does not exist is not in the result.
 func (r *request) datesByID(ids []string) (map[string]*bookingv1.ScheduledDate, error) {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	found, errs := make([]*bookingv1.ScheduledDate, len(ids)), make([]error, len(ids))
-	var calls sync.WaitGroup
-	for i, id := range ids {
-		calls.Go(func() {
-			res, err := r.services.events.GetEventDate(r.ctx, &bookingv1.GetEventDateRequest{Id: id})
-			if err != nil && !fault.Is(err, fault.NotFound) {
-				errs[i] = err
-			}
-			found[i] = res.GetDate()
-		})
+	res, err := r.services.events.ListEventDates(r.ctx, &bookingv1.ListEventDatesRequest{Ids: ids, PageSize: int32(len(ids))})
+	if err != nil {
+		return nil, err
 	}
-	calls.Wait()
 	byID := map[string]*bookingv1.ScheduledDate{}
-	for i, date := range found {
-		if date != nil {
-			byID[ids[i]] = date
-		}
+	for _, date := range res.GetDates() {
+		byID[date.GetDate().GetId()] = date
 	}
-	return byID, errors.Join(errs...)
+	return byID, nil
 }

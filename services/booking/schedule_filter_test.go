@@ -3,6 +3,7 @@ package booking
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -92,11 +93,18 @@ func TestCalendarFilters(t *testing.T) {
 	w.randomCalendar(rand.New(rand.NewPCG(8, 2)), now)
 	all := w.calendar(&bookingv1.ListEventDatesRequest{}, 200)
 	since := all[len(all)/2].GetUpdatedAt()
+	some := []string{"", "date_x", id.New[id.EventDate]().String()}
+	for i := 0; i < len(all); i += 3 {
+		some = append(some, all[i].GetDate().GetId())
+	}
 	filters := map[string]struct {
 		req     *bookingv1.ListEventDatesRequest
 		matches func(*bookingv1.ScheduledDate) bool
 	}{
-		"all":       {&bookingv1.ListEventDatesRequest{}, func(*bookingv1.ScheduledDate) bool { return true }},
+		"all": {&bookingv1.ListEventDatesRequest{}, func(*bookingv1.ScheduledDate) bool { return true }},
+		"identifiers": {&bookingv1.ListEventDatesRequest{Ids: some}, func(d *bookingv1.ScheduledDate) bool {
+			return slices.Contains(some, d.GetDate().GetId())
+		}},
 		"available": {&bookingv1.ListEventDatesRequest{Available: true}, (*bookingv1.ScheduledDate).GetAvailable},
 		"type": {&bookingv1.ListEventDatesRequest{Type: bookingv1.EventType_EVENT_TYPE_COURSE}, func(d *bookingv1.ScheduledDate) bool {
 			return d.GetEventType() == bookingv1.EventType_EVENT_TYPE_COURSE

@@ -55,6 +55,13 @@ func scheduleQueryOf(r *bookingv1.ListEventDatesRequest, p page.Page) (*store.Sc
 	if q.MostCounted < 0 || q.MostCounted > maxCounted {
 		return nil, fault.InvalidParameter("total_limit", "range", fmt.Sprintf("must be 0 to %d", maxCounted))
 	}
+	for _, text := range r.GetIds() {
+		date, err := id.Parse[id.EventDate](text)
+		if err != nil {
+			date = id.EventDate{} // which no date has
+		}
+		q.IDs = append(q.IDs, date)
+	}
 	var err error
 	if q.EventType, err = eventTypeFilter("type", r.GetType()); err != nil {
 		return nil, err

@@ -78,6 +78,7 @@ var fieldTexts = map[string]string{
 	"ListRegistrationsRequest.event_id":           "only registrations for this event (evt_…)",
 	"bought_by_others":                            "with --customer-id: only registrations that other customers bought for this customer",
 	"ListRegistrationsRequest.event_date_id":      "only registrations for this date (date_…)",
+	"ListEventDatesRequest.ids":                   "only these dates (date_…)",
 	"ListEventDatesRequest.event_id":              "only dates of this event (evt_…)",
 	"ListCustomerPassesRequest.customer_id":       "only passes of this customer (cust_…)",
 	"ListCustomerPassesRequest.pass_type_id":      "only passes of this type (pass_…)",

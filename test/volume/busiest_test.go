@@ -99,7 +99,10 @@ func registration(b id.Booking) string { return "reg_" + b.String()[len("booking
 
 // most returns the largest number of blocks that a request for a path reads.
 func (o *objects) most(path string) int64 {
-	if strings.Contains(path, o.customer.String()) || strings.Contains(path, o.crowd.String()) {
+	switch {
+	case strings.HasPrefix(path, "/waitlist-entries"):
+		return maxWaitlists
+	case strings.Contains(path, o.customer.String()), strings.Contains(path, o.crowd.String()):
 		return maxBusiest
 	}
 	return maxBlocks

@@ -23,6 +23,9 @@ const (
 	// maxBusiest is the most that a request reads for an object that has thousands of bookings: up to 25 blocks
 	// for each of them.
 	maxBusiest = 50_000
+	// maxWaitlists is the most that a list of the entries of all waitlists reads. Its total looks up the date of
+	// each entry, because an entry no longer waits once its date has started: 3 blocks for each of 48,000 entries.
+	maxWaitlists = 150_000
 	// repeats is the number of measured requests of a page, after one that is not measured.
 	repeats = 5
 )

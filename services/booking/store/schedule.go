@@ -44,6 +44,7 @@ const (
 type ScheduleQuery struct {
 	Page         page.Page
 	Event        *id.Event         // nil: all events
+	IDs          []id.EventDate    // empty: all dates
 	From, Before time.Time         // zero: none
 	EventType    model.EventType   // "": any
 	EventStatus  model.EventStatus // "": any
@@ -59,6 +60,9 @@ type ScheduleQuery struct {
 func (q *ScheduleQuery) filter(s *pg.Statement) {
 	if q.Event != nil {
 		s.And("d.event_id = %s", *q.Event)
+	}
+	if len(q.IDs) > 0 {
+		s.And("d.id = any(%s)", q.IDs)
 	}
 	if !q.From.IsZero() {
 		s.And("d.starts_at >= %s", q.From)

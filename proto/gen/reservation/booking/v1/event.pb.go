@@ -2102,7 +2102,9 @@ type ListEventDatesRequest struct {
 	// Returns only dates of events changed at or after this time.
 	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	// Counts the dates that match, up to this limit, at most 100000; 0 does not count.
-	TotalLimit    int64 `protobuf:"varint,12,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
+	TotalLimit int64 `protobuf:"varint,12,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
+	// date_ identifiers: returns only these dates; if empty, all dates.
+	Ids           []string `protobuf:"bytes,13,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2219,6 +2221,13 @@ func (x *ListEventDatesRequest) GetTotalLimit() int64 {
 		return x.TotalLimit
 	}
 	return 0
+}
+
+func (x *ListEventDatesRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
 }
 
 // ScheduledDate is a date with the details of its event that a calendar shows.
@@ -3503,7 +3512,7 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x12ListEventsResponse\x125\n" +
 	"\x06events\x18\x01 \x03(\v2\x1d.reservation.booking.v1.EventR\x06events\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xd7\x04\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xfa\x04\n" +
 	"\x15ListEventDatesRequest\x12;\n" +
 	"\vstarts_from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"startsFrom\x12?\n" +
@@ -3520,7 +3529,8 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	" \x01(\x0e2#.reservation.booking.v1.EventStatusR\veventStatus\x12?\n" +
 	"\rupdated_since\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12\x1f\n" +
 	"\vtotal_limit\x18\f \x01(\x03R\n" +
-	"totalLimit\"\xfa\x04\n" +
+	"totalLimit\x12!\n" +
+	"\x03ids\x18\r \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xc8\x01\"\x04r\x02\x18dR\x03ids\"\xfa\x04\n" +
 	"\rScheduledDate\x125\n" +
 	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12\x19\n" +
 	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\x1f\n" +
