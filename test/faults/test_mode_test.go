@@ -56,10 +56,12 @@ type modeCluster struct {
 func newModeCluster(t *testing.T) *modeCluster {
 	t.Helper()
 	c := &modeCluster{
-		// The retries of deliveries would change rows during the test.
-		Cluster: harness.StartCluster(t, harness.ClusterOptions{Webhooks: 1, Env: map[string]string{"SHUTDOWN_DRAIN": "2s", "WEBHOOK_RETRIES": "24h"}}),
-		gates:   map[string]*harness.CallGate{},
-		kept:    harness.KeptTestData(t),
+		// Retries of deliveries, and deliveries that wait for an endpoint that fails, would change rows during the test.
+		Cluster: harness.StartCluster(t, harness.ClusterOptions{Webhooks: 1, Env: map[string]string{
+			"SHUTDOWN_DRAIN": "2s", "WEBHOOK_RETRIES": "24h", "WEBHOOK_BREAKER_FAILURES": "1000000",
+		}}),
+		gates: map[string]*harness.CallGate{},
+		kept:  harness.KeptTestData(t),
 	}
 	env := map[string]string{}
 	for part, addr := range map[string]string{
