@@ -181,7 +181,7 @@ func TestSearchFunctionsAreConfined(t *testing.T) { // invariants 6 and 13
 func TestSlowSearchWithoutStatistics(t *testing.T) { // invariant 13
 	s := openSearched(t)
 	company := id.New[id.Company]()
-	s.inBulk(t, func() { s.fill(t, company, 20_000) })
+	s.inBulk(t, func() { s.fill(t, company, 40_000) })
 	vacuum(t, s.owner)
 	for _, query := range []string{"example.com", "smi"} {
 		for _, o := range []page.Order{{}, {Code: 2, Column: byCreated, Desc: true}} {
@@ -192,8 +192,11 @@ func TestSlowSearchWithoutStatistics(t *testing.T) { // invariant 13
 				if err != nil || len(found) != l.Size+1 {
 					t.Fatalf("%d customers, %v", len(found), err)
 				}
-				// The table has about 800 blocks.
-				if blocks, _ := s.touched(t); blocks-before > 600 {
+				// The table has about 1,600 blocks. One customer in ten matches "smi", in random order, so a walk
+				// reads 510 ± 70 customers, each in a block of its own.
+				blocks, _ := s.touched(t)
+				t.Logf("%d blocks", blocks-before)
+				if blocks-before > 1_000 {
 					t.Errorf("touches %d blocks", blocks-before)
 				}
 			})
