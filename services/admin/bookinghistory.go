@@ -180,7 +180,7 @@ func (l bookingHistoryLine) Changes() []*message {
 			add(msg("desk.column.spaces"), spacesText(before.GetSpaces()), spacesText(after.GetSpaces()))
 		}
 		if before.GetPrice() != after.GetPrice() {
-			add(msg("desk.column.price"), bare(priceText(before.GetPrice(), l.currency)), bare(priceText(after.GetPrice(), l.currency)))
+			add(msg("desk.column.price"), linked(priceText(before.GetPrice(), l.currency), ""), linked(priceText(after.GetPrice(), l.currency), ""))
 		}
 		if before.GetCredits() != after.GetCredits() {
 			add(msg("desk.column.credits"), creditsText(before.GetCredits()), creditsText(after.GetCredits()))
@@ -190,7 +190,7 @@ func (l bookingHistoryLine) Changes() []*message {
 		add(msg("changes.field.managed_by"), l.thing(was), l.thing(is))
 	}
 	if l.GetAmount() != 0 {
-		how := byMethod(bare(priceText(l.GetAmount(), l.currency)), strings.ToUpper(enum.Name(l.GetPaymentMethod())))
+		how := byMethod(linked(priceText(l.GetAmount(), l.currency), ""), strings.ToUpper(enum.Name(l.GetPaymentMethod())))
 		add(msg("changes.field.amount"), nil, how)
 	}
 	if why := l.GetReason(); why != "" {
