@@ -203,6 +203,57 @@ func TestBookingHistory(t *testing.T) {
 	})
 }
 
+func TestHistoryOfPricingOptions(t *testing.T) {
+	t.Parallel()
+	w, _ := withChanges(t)
+	moved := func(from, to string) *bookingv1.BookingHistoryEntry {
+		return &bookingv1.BookingHistoryEntry{
+			Action: bookingv1.BookingAction_BOOKING_ACTION_MOVED, Actor: "admin_7",
+			Before: &bookingv1.BookingFacts{PricingOptionId: from}, After: &bookingv1.BookingFacts{PricingOptionId: to},
+		}
+	}
+	var entries []*bookingv1.BookingHistoryEntry
+	on(w.backend, "ListBookingHistory", func(*bookingv1.ListBookingHistoryRequest) (*bookingv1.ListBookingHistoryResponse, error) {
+		return &bookingv1.ListBookingHistoryResponse{Entries: entries}, nil
+	})
+	on(w.backend, "ListEvents", func(*bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
+		return &bookingv1.ListEventsResponse{Events: []*bookingv1.Event{
+			{Id: "evt_1", PricingOptions: []*bookingv1.PricingOption{{Id: "po-1", Name: "<b>Adult"}, {Id: "po-2", Name: "Child"}}},
+			{Id: "evt_2", PricingOptions: []*bookingv1.PricingOption{{Id: "po-3", Name: "Child"}}},
+		}}, nil
+	})
+	for name, c := range map[string]struct {
+		entries         []*bookingv1.BookingHistoryEntry
+		want, otherwise string
+		calls           int
+	}{
+		"names both options":                             {[]*bookingv1.BookingHistoryEntry{moved("po-1", "po-2")}, "Pricing option: from &lt;b&gt;Adult to Child", "The pricing option changed", 1},
+		"names the options of all changes with one call": {[]*bookingv1.BookingHistoryEntry{moved("po-1", "po-2"), moved("po-2", "po-1")}, "Pricing option: from Child to &lt;b&gt;Adult", "The pricing option changed", 1},
+		"says that the option changed to an unknown one": {[]*bookingv1.BookingHistoryEntry{moved("po-1", "po-9")}, "The pricing option changed", "Pricing option:", 1},
+		"says nothing about options of one name":         {[]*bookingv1.BookingHistoryEntry{moved("po-2", "po-3")}, "changed the booking", "ricing option", 1},
+		"says nothing about an option that stays":        {[]*bookingv1.BookingHistoryEntry{moved("po-1", "po-1")}, "changed the booking", "ricing option", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			entries = c.entries
+			w.backend.count()
+			got := text(w.get("/bookings/booking_1/history").body)
+			if !strings.Contains(got, c.want) || strings.Contains(got, c.otherwise) {
+				t.Errorf("the page should have %q and not %q:\n%s", c.want, c.otherwise, got)
+			}
+			if n := len(w.backend.called("ListEvents")); n != c.calls {
+				t.Errorf("%d calls", n)
+			}
+		})
+	}
+	t.Run("says that the option changed if the service does not answer", func(t *testing.T) {
+		entries = []*bookingv1.BookingHistoryEntry{moved("po-1", "po-2")}
+		on(w.backend, "ListEvents", func(*bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
+			return nil, fault.New(fault.Unavailable, "UNAVAILABLE", "later")
+		})
+		w.get("/bookings/booking_1/history").must(t, "The pricing option changed")
+	})
+}
+
 func TestHistoriesThatLackChanges(t *testing.T) {
 	t.Parallel()
 	const booked, cancelled = bookingv1.BookingAction_BOOKING_ACTION_BOOKED, bookingv1.BookingAction_BOOKING_ACTION_CANCELLED
