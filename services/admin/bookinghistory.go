@@ -168,8 +168,14 @@ func (l bookingHistoryLine) date(f *bookingv1.BookingFacts) *message {
 	return linked(msg("audit.thing.event_date", "event", f.GetEventTitle(), "time", l.clock.Time(f.GetStartsAt())), datePath(f.GetEventId(), f.GetEventDateId()))
 }
 
-// Sentence says who changed what.
+// Sentence says who changed what, and from where.
 func (l bookingHistoryLine) Sentence() *message {
+	change := l.change()
+	return msg("changes.source."+strings.TrimSuffix(kindPrefix(l.GetActor()), "_"), "change", change).orElse(change)
+}
+
+// change says who changed what.
+func (l bookingHistoryLine) change() *message {
 	before, after := l.GetBefore(), l.GetAfter()
 	switch l.GetAction() {
 	case bookingv1.BookingAction_BOOKING_ACTION_BOOKED:

@@ -203,6 +203,60 @@ func TestBookingHistory(t *testing.T) {
 	})
 }
 
+func TestHistorySaysFromWhereAChangeWasMade(t *testing.T) {
+	t.Parallel()
+	w, _ := withChanges(t)
+	on(w.backend, "ListAdministrators", func(*authv1.ListAdministratorsRequest) (*authv1.ListAdministratorsResponse, error) {
+		return &authv1.ListAdministratorsResponse{Administrators: []*authv1.Administrator{{Id: "admin_7", Name: "Grace"}}}, nil
+	})
+	on(w.backend, "ListApiClients", func(*authv1.ListApiClientsRequest) (*authv1.ListApiClientsResponse, error) {
+		return &authv1.ListApiClientsResponse{ApiClients: []*authv1.ApiClient{{Id: "m2m_1", Name: "Mailer"}}}, nil
+	})
+	on(w.backend, "ListApiKeys", func(*authv1.ListApiKeysRequest) (*authv1.ListApiKeysResponse, error) {
+		return &authv1.ListApiKeysResponse{ApiKeys: []*authv1.ApiKey{{Id: "key_1", Name: "<i>Kiosk"}}}, nil
+	})
+	on(w.backend, "ListBookingHistory", func(*bookingv1.ListBookingHistoryRequest) (*bookingv1.ListBookingHistoryResponse, error) {
+		res := &bookingv1.ListBookingHistoryResponse{}
+		for _, actor := range []string{"admin_7", "m2m_1", "key_1", "svc_1", "booking", ""} {
+			res.Entries = append(res.Entries, &bookingv1.BookingHistoryEntry{Action: bookingv1.BookingAction_BOOKING_ACTION_CANCELLED, Actor: actor})
+		}
+		return res, nil
+	})
+	sentences := func() string {
+		_, table, _ := strings.Cut(w.get("/bookings/booking_1/history").body, "<tbody>")
+		table, _, _ = strings.Cut(table, "</tbody>")
+		return text(table)
+	}
+	for _, c := range []struct {
+		behaviour string
+		role      authv1.AdministratorRole
+		want      []string
+	}{
+		{"with the names for an owner", authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER, []string{
+			"Grace cancelled the booking, in the dashboard", "Mailer cancelled the booking, over Interface A",
+			"&lt;i&gt;Kiosk cancelled the booking, over Interface B", "A service cancelled the booking, over gRPC",
+			"The platform cancelled the booking", "Somebody cancelled the booking",
+		}},
+		{"without the names for staff", authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF, []string{
+			"An administrator cancelled the booking, in the dashboard", "An API client cancelled the booking, over Interface A",
+			"An API key cancelled the booking, over Interface B",
+		}},
+	} {
+		t.Run(c.behaviour, func(t *testing.T) {
+			w.role = c.role
+			got := sentences()
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("the history lacks %q: %s", want, got)
+				}
+			}
+			if n := strings.Count(got, "booking,"); n != 4 {
+				t.Errorf("%d changes have a source: %s", n, got)
+			}
+		})
+	}
+}
+
 func TestHistoryOfPricingOptions(t *testing.T) {
 	t.Parallel()
 	w, _ := withChanges(t)
