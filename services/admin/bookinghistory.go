@@ -186,6 +186,9 @@ func (l bookingHistoryLine) change() *message {
 		}
 		return msg("changes.history.moved", "actor", l.actor(), "from", l.date(before), "to", l.date(after))
 	case bookingv1.BookingAction_BOOKING_ACTION_TRANSFERRED:
+		if l.onlyChangesManager() {
+			return msg("changes.history.manager", "actor", l.actor(), "from", l.thing(before.GetManagedById()), "to", l.thing(after.GetManagedById()))
+		}
 		return msg("changes.history.transferred", "actor", l.actor(), "from", l.thing(before.GetCustomerId()), "to", l.thing(after.GetCustomerId()))
 	case bookingv1.BookingAction_BOOKING_ACTION_CANCELLED:
 		return msg("changes.history.cancelled", "actor", l.actor())
@@ -222,7 +225,7 @@ func (l bookingHistoryLine) Changes() []*message {
 			add(msg("desk.column.credits"), creditsText(before.GetCredits()), creditsText(after.GetCredits()))
 		}
 	}
-	if was, is := before.GetManagedById(), after.GetManagedById(); was != is && before != nil && is != "" {
+	if was, is := before.GetManagedById(), after.GetManagedById(); was != is && before != nil && is != "" && !l.onlyChangesManager() {
 		add(msg("changes.field.managed_by"), l.thing(was), l.thing(is))
 	}
 	if l.GetAmount() != 0 {
@@ -255,4 +258,11 @@ func (l bookingHistoryLine) optionChange() *message {
 		return nil
 	}
 	return msg("audit.change.changed", "field", msg("changes.move.option"), "before", bare(was), "after", bare(is))
+}
+
+// onlyChangesManager reports whether a transfer changed who manages the booking, and not who attends.
+func (l bookingHistoryLine) onlyChangesManager() bool {
+	before, after := l.GetBefore(), l.GetAfter()
+	return l.GetAction() == bookingv1.BookingAction_BOOKING_ACTION_TRANSFERRED && before.GetCustomerId() == after.GetCustomerId() &&
+		before.GetManagedById() != after.GetManagedById()
 }

@@ -257,6 +257,27 @@ func TestHistorySaysFromWhereAChangeWasMade(t *testing.T) {
 	}
 }
 
+func TestHistoryOfManagers(t *testing.T) {
+	t.Parallel()
+	w, _ := withChanges(t)
+	on(w.backend, "BatchGetCustomers", func(*customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
+		return &customerv1.BatchGetCustomersResponse{Customers: []*customerv1.Customer{{Id: "cust_1", FirstName: "Ann"}, {Id: "cust_2", FirstName: "Ben"}}}, nil
+	})
+	on(w.backend, "ListBookingHistory", func(*bookingv1.ListBookingHistoryRequest) (*bookingv1.ListBookingHistoryResponse, error) {
+		return &bookingv1.ListBookingHistoryResponse{Entries: []*bookingv1.BookingHistoryEntry{{
+			Action: bookingv1.BookingAction_BOOKING_ACTION_TRANSFERRED, Actor: "booking",
+			Before: &bookingv1.BookingFacts{CustomerId: "cust_2", ManagedById: "cust_1"}, After: &bookingv1.BookingFacts{CustomerId: "cust_2", ManagedById: "cust_2"},
+		}}}, nil
+	})
+	a := w.get("/bookings/booking_1/history")
+	a.must(t, "/customers/cust_1", "/customers/cust_2")
+	got := text(a.body)
+	if !strings.Contains(got, "The platform changed who manages the booking: Ben manages it now, instead of Ann") ||
+		strings.Contains(got, "transferred") || strings.Contains(got, "Managed by") {
+		t.Error(got)
+	}
+}
+
 func TestHistoryOfPricingOptions(t *testing.T) {
 	t.Parallel()
 	w, _ := withChanges(t)
