@@ -92,7 +92,7 @@ func pagesText(t *testing.T, m *message) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return all.catalogue.of("en").text(m), nil
+	return all.catalogue.of("en", "GBP").text(m), nil
 }
 
 var targets = regexp.MustCompile(`(?:href|action|formaction)="(/[^"]*)"`)
