@@ -26,6 +26,11 @@ type Message struct {
 	// Trace is the propagated trace context of the request that caused the event, with
 	// the request's id under RequestID.
 	Trace map[string]string
+	// Actor is the credential of the company whose request caused the event: key_…, m2m_… or
+	// svc_…. It is "" if a person or the platform itself caused it. Consume sets it from Trace.
+	Actor string
+	// Method is the gRPC method that the actor called; "" without an actor.
+	Method string
 	// Attempt counts deliveries to this consumer, from 1. It is not published.
 	Attempt int
 }
@@ -42,6 +47,14 @@ func (m Message) Context(ctx context.Context) context.Context {
 // RequestID is the key in Message.Trace, and the header, of the id of the request that
 // caused an event.
 const RequestID = "X-Request-Id"
+
+// Actor and Method are the keys in the Trace of a published Message, and the headers, of the
+// fields with these names. A relay of an earlier release publishes them too, because their names
+// do not begin with "Reservation-".
+const (
+	Actor  = "X-Actor"
+	Method = "X-Method"
+)
 
 // The headers of an event. The server defines Nats-Msg-Id and discards a second message
 // with the same value.
@@ -91,6 +104,10 @@ func (b *Bus) decode(raw jetstream.Msg) (Message, error) {
 			m.Company, err = id.Parse[id.Company](values[0])
 		case key == headerTime:
 			m.OccurredAt, err = time.Parse(time.RFC3339Nano, values[0])
+		case key == Actor:
+			m.Actor = values[0]
+		case key == Method:
+			m.Method = values[0]
 		case !isOwnHeader(key):
 			if m.Trace == nil {
 				m.Trace = make(map[string]string, 2)

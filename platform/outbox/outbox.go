@@ -27,8 +27,8 @@ type Event struct {
 	OccurredAt time.Time
 	// ID identifies the event, so that consumers recognise a repetition; zero: a new one.
 	ID id.UUID
-	// Cause is the trace of the event; zero: that of the context of Append. Set it in
-	// commits that several requests share.
+	// Cause is the request, the trace and the actor of the event; zero: those of the context
+	// of Append. Set it in commits that several requests share.
 	Cause Cause
 }
 

@@ -14,32 +14,42 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// Cause is the request and the trace that caused an event; zero: none.
+// Cause is the request, the trace and the actor that caused an event; zero: not known.
 type Cause struct {
+	known   bool
 	carried map[string]string // the value of bus.Message.Trace, never modified
-	text    *string           // the same as JSON
+	text    *string           // the same as JSON; nil if carried is empty
 }
 
-// CauseOf returns the request and the trace of ctx.
-func CauseOf(ctx context.Context) Cause {
+// CauseOf returns the request, the trace and the actor of ctx.
+func CauseOf(ctx context.Context) Cause { return causeOf(ctx, rpc.CompanyCredential(ctx)) }
+
+// CauseWithoutActor returns the request and the trace of ctx. It is the cause of what the platform does
+// by itself during the request of a credential.
+func CauseWithoutActor(ctx context.Context) Cause { return causeOf(ctx, "") }
+
+func causeOf(ctx context.Context, actor string) Cause {
 	carrier := propagation.MapCarrier{}
 	otel.GetTextMapPropagator().Inject(ctx, carrier)
 	if requestID := rpc.RequestID(ctx); requestID != "" {
 		carrier[bus.RequestID] = requestID
 	}
+	if method := rpc.Method(ctx); actor != "" && method != "" {
+		carrier[bus.Actor], carrier[bus.Method] = actor, method
+	}
 	if len(carrier) == 0 {
-		return Cause{}
+		return Cause{known: true}
 	}
 	text, err := json.Marshal(carrier)
 	if err != nil { // cannot happen for a map of strings
-		return Cause{}
+		return Cause{known: true}
 	}
 	s := string(text)
-	return Cause{carried: carrier, text: &s}
+	return Cause{known: true, carried: carrier, text: &s}
 }
 
 func (c Cause) or(other Cause) Cause {
-	if c.text == nil {
+	if !c.known {
 		return other
 	}
 	return c

@@ -66,6 +66,28 @@ func Caller(ctx context.Context) string {
 	return ""
 }
 
+// CompanyCredential returns the id of the calling credential if it is an API client, an API key or a
+// service credential of a company: m2m_…, key_… or svc_…. It is "" for people and for platform
+// credentials, with which the services call each other.
+func CompanyCredential(ctx context.Context) string {
+	c := ClaimsFrom(ctx)
+	if c == nil || c.Company.IsZero() {
+		return ""
+	}
+	switch c.Kind {
+	case token.KindClient, token.KindKey, token.KindService:
+		return c.Subject
+	}
+	return ""
+}
+
+// Method returns the full name of the gRPC method that the server handles with ctx, or "" if there is
+// none: "/reservation.customer.v1.CustomerService/GetCustomer".
+func Method(ctx context.Context) string {
+	method, _ := grpc.Method(ctx)
+	return method
+}
+
 // WithRequestID returns ctx with the id of the request.
 func WithRequestID(ctx context.Context, requestID string) context.Context {
 	in := identityOf(ctx)

@@ -194,9 +194,28 @@ func authActions(files []*ast.File) []string {
 	return all
 }
 
+// changeActions returns the actions of changes by credentials, which the auth service records.
+func changeActions(auth []*ast.File) []string {
+	all := []string{"staff.time_off_add", "staff.time_off_delete", "room.time_off_add", "room.time_off_delete",
+		"media.access_add", "media.access_remove", "collection.access_add", "collection.access_remove"} // {kind}.…
+	inspect(auth, func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.ValueSpec:
+			if n.Names[0].Name == "changeActions" {
+				all = append(all, literals(n)...)
+			}
+		case *ast.FuncDecl:
+			if n.Name.Name == "eventActions" || n.Name.Name == "customerChange" {
+				all = append(all, literals(n)...)
+			}
+		}
+	})
+	return slices.DeleteFunc(all, func(action string) bool { return strings.Contains(action, "{") })
+}
+
 // auditedFields returns the fields of the details that the dashboard and auth record.
 func auditedFields(dashboard, auth []*ast.File) []string {
-	all := []string{"scopes", "permissions"} // kindOf(c.Kind).scopesField
+	all := []string{"scopes", "permissions", "imported"} // kindOf(c.Kind).scopesField, and the facts of imports
 	inspect(dashboard, func(n ast.Node) {
 		if call, ok := n.(*ast.CallExpr); ok && calledName(call) == "detail" && len(call.Args) == 3 {
 			all = append(all, literals(call.Args[0])...)
@@ -226,11 +245,11 @@ func TestEveryAuditedActionHasASentence(t *testing.T) {
 	t.Parallel()
 	english := messageFiles(t, files)["en"]
 	dashboard, auth := parsed(t, "."), parsed(t, filepath.Join("..", "auth"))
-	actions := slices.Concat(dashboardActions(t, dashboard), authActions(auth))
+	actions := slices.Concat(dashboardActions(t, dashboard), authActions(auth), changeActions(auth))
 	for _, want := range []string{
 		"event.cancel", "customer_pass.pause", "discount.enable", "pass_type.restore", "webhook_endpoint.rotate_secret",
 		"api_key.delete", "publishable_key.create", "publishable_key.update", "service_credential.bootstrap", "administrator.use_reset_link", "session.refuse", "credential.revoke_again",
-		"test_clock.advance", "test_data.reset",
+		"test_clock.advance", "test_data.reset", "customer.import", "room.time_off_add", "subscription.payment",
 	} {
 		if !slices.Contains(actions, want) {
 			t.Errorf("the test does not find the action %s", want)
@@ -312,6 +331,13 @@ func withAuditLog(w *world, entries ...*authv1.AuditEntry) {
 	})
 }
 
+// byKey is entry for the API key App.
+func byKey(action, target string, details ...string) *authv1.AuditEntry {
+	e := entry(action, target, details...)
+	e.Actor, e.ActorName = "key_1", "App"
+	return e
+}
+
 func TestAuditSentences(t *testing.T) {
 	t.Parallel()
 	stranger := entry("administrator.create", "admin_2", "name", "", "Ben", "email", "", "ben@example.com", "role", "", "staff")
@@ -339,13 +365,18 @@ func TestAuditSentences(t *testing.T) {
 		{"says that a value was removed", entry("api_key.update", "key_1", "rate_limit", "50", "", "expires_at", "", "2027-01-02T09:00:00Z"),
 			"Ada changed the API key App Rate limit: removed (was 50 requests in 60 seconds) Expires: Sat 2 Jan 2027, 09:00", nil},
 		{"names the customer of a booking", entry("booking.create", "booking_1", "customer", "", "cust_1", "event", "", "Yoga", "paid", "", "£12.50"),
-			"Ada created a booking for Zoë O'Brien Event: Yoga Paid: £12.50", []string{`<a href="/bookings/booking_1"`}},
+			"Ada created a booking of Yoga for Zoë O'Brien Paid: £12.50", []string{`<a href="/bookings/booking_1"`}},
 		{"links the identifier of a booking whose customer is not known", entry("booking.cancel", "booking_9", "outcome", "", "The booking is cancelled."),
 			"Ada cancelled the booking booking_9 Outcome: The booking is cancelled.", []string{`<a href="/bookings/booking_9"`}},
 		{"says what was recorded at the door", entry("booking.attendance", "booking_1", "attendance", "", "no-show"),
 			"Ada recorded a no-show on the booking booking_1", nil},
 		{"says that a check-in was recorded", entry("booking.attendance", "booking_1", "attendance", "", "checked-in"), "Ada recorded a check-in on the booking booking_1", nil},
 		{"says that a check-in was undone", entry("booking.attendance", "booking_1", "attendance", "", "unknown"), "Ada undid the check-in or no-show on the booking booking_1", nil},
+		{"says from when to when a booking was moved", entry("booking.move", "booking_1", "customer", "", "cust_1", "event", "Yoga", "Yoga", "starts_at", "2026-11-02T09:00:00Z", "2026-11-03T09:00:00Z"),
+			"Ada moved a booking of Yoga for Zoë O'Brien from Mon 2 Nov 2026, 09:00 to Tue 3 Nov 2026, 09:00", nil},
+		{"names the API key that made a change, and links it", byKey("booking.cancel", "booking_1", "customer", "", "cust_1"),
+			"API key App cancelled a booking for Zoë O'Brien", []string{`<a href="/settings/api-keys/key_1" dir="auto">API key App</a>`}},
+		{"says how many customers an API key imported", byKey("customer.import", "comp_1", "imported", "", "1500"), "API key App imported 1,500 customers", nil},
 		{"says how a move was paid", entry("booking.move", "booking_1", "customer", "", "cust_1", "policy_waived", "", "true", "price_kept", "", "", "amount", "", "£2.50", "method", "", "bank_transfer"),
 			"Cancellation policy waived: yes Amount: £2.50 Payment method: by bank transfer", nil},
 		{"names the earlier customer of a transfer", entry("booking.transfer", "booking_1", "customer", "", "cust_1", "earlier_customer", "", "cust_gone", "buyer_keeps_control", "", "true"),
@@ -404,7 +435,9 @@ func TestAuditSentences(t *testing.T) {
 			if a.StatusCode != http.StatusOK {
 				t.Fatal(describe(a))
 			}
-			if got := strings.ReplaceAll(text(a.body), "&#39;", "'"); !strings.Contains(got, c.want) {
+			got := strings.ReplaceAll(text(a.body), "&#39;", "'")
+			// The details are folded below the sentence.
+			if got = strings.ReplaceAll(got, " Details ", " "); !strings.Contains(got, c.want) {
 				t.Errorf("the page lacks %q:\n%s", c.want, got)
 			}
 			a.must(t, c.parts...)
@@ -425,8 +458,9 @@ func TestAuditNames(t *testing.T) {
 		w.signIn()
 		withAuditLog(w, slices.Concat(entries, entries, entries)...)
 		w.page("/settings/audit")
-		// Authenticate, entries, administrators; customers, passes, events, event dates.
-		if n := w.backend.count(); n != 7 {
+		// Authenticate, entries, administrators; API keys, API clients and service credentials for the filter;
+		// customers, passes, events, event dates.
+		if n := w.backend.count(); n != 10 {
 			t.Errorf("%d calls", n)
 		}
 	})
@@ -451,4 +485,46 @@ func TestEmptyAuditLog(t *testing.T) {
 	w.signIn()
 	withAuditLog(w)
 	w.get("/settings/audit?actor=admin_2&action=api_key.").must(t, "No changes match", `<option value="admin_2" selected>Ben</option>`, `<option value="api_key." selected>API keys</option>`)
+}
+
+// TestAuditFilters checks what the page asks the auth service for.
+func TestAuditFilters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	withAuditLog(w)
+	var asked *authv1.ListAuditEntriesRequest
+	on(w.backend, "ListAuditEntries", func(req *authv1.ListAuditEntriesRequest) (*authv1.ListAuditEntriesResponse, error) {
+		asked = req
+		return &authv1.ListAuditEntriesResponse{}, nil
+	})
+	for query, want := range map[string]struct {
+		actor  string
+		by     *bool
+		marked string
+	}{
+		"":                   {marked: `<option value="" selected>Everyone</option>`},
+		"?actor=key_1":       {actor: "key_1", marked: `<option value="key_1" selected>App</option>`},
+		"?actor=people":      {by: new(false), marked: `<option value="people" selected>People</option>`},
+		"?actor=credentials": {by: new(true), marked: `<option value="credentials" selected>`},
+		"?actor=key_gone":    {actor: "key_gone", marked: `<option value="key_gone" selected>key_gone</option>`},
+	} {
+		w.get("/settings/audit"+query).must(t, want.marked, `<optgroup label="API clients">`)
+		if asked.GetActor() != want.actor || (asked.ByCredential == nil) != (want.by == nil) || want.by != nil && *want.by != asked.GetByCredential() {
+			t.Errorf("%s: asked for %v", query, asked)
+		}
+	}
+}
+
+func TestAuditDays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	late, early := entry("session.create", "sess_1"), entry("session.create", "sess_2")
+	late.At = timestamppb.New(time.Date(2026, 6, 2, 23, 30, 0, 0, time.UTC)) // the next day in London
+	early.At = timestamppb.New(time.Date(2026, 6, 2, 22, 30, 0, 0, time.UTC))
+	withAuditLog(w, late, early)
+	a := w.get("/settings/audit")
+	a.must(t, `<h2 id="day-1" class="log-day">Wed 3 Jun 2026</h2>`, `<h2 id="day-2" class="log-day">Tue 2 Jun 2026</h2>`,
+		`<time datetime="2026-06-02T23:30:00Z">00:30</time>`, "Time: 3 Jun 2026, 00:30:00", "ID: sess_1")
 }

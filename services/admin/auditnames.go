@@ -95,7 +95,8 @@ func (r *request) namesOf(entries []*authv1.AuditEntry, people []*authv1.Adminis
 	defer cancel()
 	var calls sync.WaitGroup
 	for prefix, find := range nameFinders {
-		if len(wanted.ids[prefix]) > 0 {
+		if len(wanted.ids[prefix]) > 0 || credentialWords[prefix] != "" { // the filter offers all credentials
+
 			calls.Go(func() { r.find(ctx, n, prefix, find, wanted) })
 		}
 	}
@@ -152,7 +153,7 @@ type nameFinder = func(r *request, ctx context.Context, n *auditNames, w *wanted
 // nameFinders are the lookups, by the prefixes of the identifiers. Customers are looked up after
 // them, because customer passes and subscriptions refer to customers.
 var nameFinders = map[string]nameFinder{
-	"m2m_": (*request).findAPIClients, "key_": (*request).findAPIKeys, "pub_": (*request).findPublishables, "whe_": (*request).findEndpoints, "evt_": (*request).findEvents,
+	"svc_": (*request).findServiceCredentials, "m2m_": (*request).findAPIClients, "key_": (*request).findAPIKeys, "pub_": (*request).findPublishables, "whe_": (*request).findEndpoints, "evt_": (*request).findEvents,
 	"date_": (*request).findDates, "disc_": (*request).findDiscounts, "pass_": (*request).findPassTypes, "cp_": (*request).findPasses,
 	"plan_": (*request).findPlans, "sub_": (*request).findSubscriptions, "media_": (*request).findItems, "col_": (*request).findCollections,
 	"staff_": (*request).findStaff, "room_": (*request).findRooms, "apt_": (*request).findSlotTypes,
@@ -184,6 +185,14 @@ func (r *request) findAPIKeys(ctx context.Context, n *auditNames, _ *wantedNames
 	}
 	if err == nil {
 		n.end("key_", res.GetNextPageToken())
+	}
+	return err
+}
+
+func (r *request) findServiceCredentials(ctx context.Context, n *auditNames, _ *wantedNames) error {
+	res, err := r.services.serviceKeys.ListServiceCredentials(ctx, &authv1.ListServiceCredentialsRequest{PageSize: 1000})
+	for _, c := range res.GetServiceCredentials() {
+		n.add(c.GetId(), c.GetName())
 	}
 	return err
 }

@@ -24,6 +24,12 @@ type auditLine struct {
 // When returns the time of the change, to the second.
 func (l auditLine) When() string { return l.clock.Seconds(l.GetAt()) }
 
+// Hour returns the time of day of the change.
+func (l auditLine) Hour() string { return l.clock.Hour(l.GetAt()) }
+
+// Instant returns the time of the change for programs.
+func (l auditLine) Instant() string { return l.GetAt().AsTime().UTC().Format(time.RFC3339Nano) }
+
 // detail returns the value of a field after the change; "" if there is none.
 func (l auditLine) detail(field string) string {
 	for _, d := range l.GetDetails() {
@@ -38,7 +44,13 @@ func (l auditLine) detail(field string) string {
 // later version, is shown by its stored name.
 func (l auditLine) Sentence() *message {
 	unknown := msg("audit.action.unknown", "actor", l.actor(), "action", l.GetAction(), "target", l.target())
-	return msg("audit.action."+l.GetAction()+l.variant(), "actor", l.actor(), "target", l.target(), "holder", bare(l.detail("administrator"))).orElse(unknown)
+	start := &authv1.AuditDetail{}
+	if i := l.find("starts_at"); i >= 0 {
+		start = l.GetDetails()[i]
+	}
+	return msg("audit.action."+l.GetAction()+l.variant(), "actor", l.actor(), "target", l.target(), "holder", bare(l.detail("administrator")),
+		"before", l.value("starts_at", start.GetBefore()), "after", l.value("starts_at", start.GetAfter()),
+		"count", l.count()).orElse(unknown)
 }
 
 // variant returns the end of the sentence's id for an action with several sentences.
@@ -62,12 +74,29 @@ func (l auditLine) variant() string {
 		if i := l.find("name"); i >= 0 && l.GetDetails()[i].GetBefore() == "" {
 			return "_add"
 		}
+	case "booking.move", "appointment.move":
+		if i := l.find("starts_at"); i >= 0 && isChange(l.GetDetails()[i]) {
+			return "_time"
+		}
 	case "webhook_delivery.replay_failed":
-		if kindPrefix(l.GetTarget()) == "" {
+		if kindPrefix(l.GetTarget()) != "whe_" {
 			return "_all"
 		}
 	}
 	return ""
+}
+
+// isChange reports whether a detail has two different values.
+func isChange(d *authv1.AuditDetail) bool {
+	return d.GetBefore() != "" && d.GetAfter() != "" && d.GetBefore() != d.GetAfter()
+}
+
+// count says how many things an import created.
+func (l auditLine) count() *message {
+	if n, err := strconv.Atoi(l.detail("imported")); err == nil {
+		return linked(numberText(n), "")
+	}
+	return bare(l.detail("imported"))
 }
 
 // find returns the index of the detail with a field; -1 if there is none.
@@ -81,6 +110,8 @@ func (l auditLine) actor() *message {
 	switch {
 	case id == "bootstrap" || id == "restore":
 		return msg("audit.thing.platform")
+	case l.GetActorName() != "" && credentialWords[kindPrefix(id)] != "":
+		return linked(msg("audit.thing."+credentialWords[kindPrefix(id)], "name", l.GetActorName()), pageOf(id))
 	case l.GetActorName() != "":
 		return linked(literal(l.GetActorName()), pageOf(id))
 	case kindPrefix(id) == "svc_":
@@ -88,6 +119,9 @@ func (l auditLine) actor() *message {
 	}
 	return l.thing(id, "")
 }
+
+// credentialWords are the words for credentials that act, by the prefixes of their identifiers.
+var credentialWords = map[string]string{"key_": "acting_key", "m2m_": "acting_client", "svc_": "acting_service"}
 
 // nameFields are the details that hold the name of the target.
 var nameFields = map[string]string{
@@ -132,9 +166,19 @@ func (l auditLine) ofCustomer(kind, id string) *message {
 		customer = l.names.things[id].customer
 	}
 	if name := l.names.things[customer].name; name != "" {
+		if i := l.find("event"); i >= 0 && l.isInTarget(l.GetDetails()[i]) {
+			return linked(msg("audit.thing."+kind+"_of_event", "customer", name, "event", l.GetDetails()[i].GetAfter()), pageOf(id))
+		}
 		return linked(msg("audit.thing."+kind+"_of", "customer", name), pageOf(id))
 	}
 	return linked(msg("audit.thing."+kind, "id", id), pageOf(id))
+}
+
+// isInTarget reports whether the name of the target has the detail: the event of a booking or an appointment.
+func (l auditLine) isInTarget(d *authv1.AuditDetail) bool {
+	kind, _, _ := strings.Cut(l.GetAction(), ".")
+	return d.GetField() == "event" && (kind == "booking" || kind == "appointment") && !isChange(d) && d.GetAfter() != "" &&
+		l.names.things[l.names.customers[l.GetTarget()]].name != ""
 }
 
 // thing names the thing with an identifier, with a link to its page unless it was deleted. If
@@ -198,8 +242,12 @@ func (l auditLine) inSentence(d *authv1.AuditDetail) bool {
 	switch d.GetField() {
 	case "administrator":
 		return true
-	case "attendance":
+	case "attendance", "starts_at":
 		return l.variant() != ""
+	case "imported":
+		return true
+	case "event":
+		return l.isInTarget(d)
 	case "customer":
 		return l.names.things[d.GetAfter()].name != ""
 	case nameFields[kind]:
@@ -216,7 +264,7 @@ func (l auditLine) value(field, value string) *message {
 		if minor, err := strconv.ParseInt(strings.Replace(value, ".", "", 1), 10, 64); err == nil && strings.Contains(value, ".") {
 			return linked(priceText(minor, l.currency), "")
 		}
-	case "expires_at", "previous_secret_expires_at", "since":
+	case "expires_at", "previous_secret_expires_at", "since", "starts_at":
 		if at, err := time.Parse(time.RFC3339, value); err == nil {
 			return bare(l.clock.Time(timestamppb.New(at)))
 		}
@@ -234,7 +282,7 @@ func (l auditLine) value(field, value string) *message {
 		return flag(value)
 	case "role":
 		return msg("settings.role." + value).orElse(bare(upperFirst(value)))
-	case "kind":
+	case "kind", "status":
 		return bare(upperFirst(value))
 	case "staff_member":
 		return l.thing(value, "")

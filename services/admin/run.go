@@ -38,6 +38,7 @@ type services struct {
 	clients       authv1.ApiClientServiceClient
 	keys          authv1.ApiKeyServiceClient
 	publishable   authv1.PublishableKeyServiceClient
+	serviceKeys   authv1.ServiceCredentialServiceClient
 	testMode      authv1.TestModeServiceClient
 	requests      authv1.RequestLogServiceClient
 	customers     customerv1.CustomerServiceClient
@@ -73,11 +74,12 @@ func (c connections) services() services {
 		admins: authv1.NewAdministratorServiceClient(c.auth), audit: authv1.NewAuditServiceClient(c.auth),
 		companies: authv1.NewCompanyServiceClient(c.auth), clients: authv1.NewApiClientServiceClient(c.auth),
 		keys: authv1.NewApiKeyServiceClient(c.auth), publishable: authv1.NewPublishableKeyServiceClient(c.auth),
-		testMode:  authv1.NewTestModeServiceClient(c.auth),
-		requests:  authv1.NewRequestLogServiceClient(c.auth),
-		customers: customerv1.NewCustomerServiceClient(c.customer),
-		notes:     customerv1.NewNoteServiceClient(c.customer),
-		events:    bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
+		serviceKeys: authv1.NewServiceCredentialServiceClient(c.auth),
+		testMode:    authv1.NewTestModeServiceClient(c.auth),
+		requests:    authv1.NewRequestLogServiceClient(c.auth),
+		customers:   customerv1.NewCustomerServiceClient(c.customer),
+		notes:       customerv1.NewNoteServiceClient(c.customer),
+		events:      bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
 		own:      bookingv1.NewOwnClassServiceClient(c.booking),
 		changes:  bookingv1.NewBookingChangeServiceClient(c.booking),
 		waitlist: bookingv1.NewWaitlistServiceClient(c.booking), discounts: bookingv1.NewDiscountServiceClient(c.booking), passes: passv1.NewPassServiceClient(c.pass),

@@ -72,6 +72,8 @@ func withoutEmpty(all []Detail) []Detail {
 type auditFilter struct {
 	actor, action, target string
 	since, until          *time.Time
+	// byCredential selects the changes that credentials made in other services, or all others.
+	byCredential *bool
 }
 
 var (

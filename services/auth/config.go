@@ -30,6 +30,7 @@ type Config struct {
 // Retention is how long audit entries, logged requests and invitations are kept.
 type Retention struct {
 	Audit       time.Duration `env:"AUDIT_KEPT" envDefault:"17520h" doc:"how long audit entries are kept"`
+	Changes     time.Duration `env:"AUDIT_CREDENTIALS_KEPT" envDefault:"2160h" doc:"how long audit entries about changes by API keys, API clients and service credentials are kept"`
 	Requests    time.Duration `env:"REQUEST_LOG_KEPT" envDefault:"720h" doc:"how long the request log keeps requests to the public interfaces"`
 	Invitations time.Duration `env:"INVITATIONS_KEPT" envDefault:"720h" doc:"how long accepted, revoked and expired invitations are kept"`
 }
@@ -51,6 +52,9 @@ func (c *Config) Validate() error {
 	}
 	if c.Retention.Audit < 24*time.Hour {
 		faults = append(faults, errors.New("AUDIT_KEPT must be at least 24h"))
+	}
+	if c.Retention.Changes < 24*time.Hour || c.Retention.Changes > c.Retention.Audit {
+		faults = append(faults, errors.New("AUDIT_CREDENTIALS_KEPT must be at least 24h and at most AUDIT_KEPT"))
 	}
 	if c.Retention.Requests < time.Hour {
 		faults = append(faults, errors.New("REQUEST_LOG_KEPT must be at least 1h"))

@@ -21,7 +21,7 @@ func entryMessage(e Entry, actorName string) *authv1.AuditEntry {
 
 // auditFilterOf checks the filter of a request and returns it.
 func auditFilterOf(req *authv1.ListAuditEntriesRequest) (auditFilter, error) {
-	f := auditFilter{actor: req.GetActor(), action: req.GetAction(), target: req.GetTarget()}
+	f := auditFilter{actor: req.GetActor(), action: req.GetAction(), target: req.GetTarget(), byCredential: req.ByCredential}
 	for _, p := range []struct{ parameter, value string }{{"actor", f.actor}, {"action", f.action}, {"target", f.target}} {
 		if !storable(p.value) {
 			return f, fault.InvalidParameter(p.parameter, "characters", "must not contain control characters")

@@ -57,8 +57,10 @@
 //  6. Failures of one credential from one address are slowed down, then refused. Valid
 //     credentials always succeed, without a delay.
 //  7. Every change of a company, credential, administrator, session or invitation is in the
-//     audit log, in the same commit. An entry never changes, except that what it says of an
-//     erased customer is removed. It is deleted when its retention is over.
+//     audit log, in the same commit. Every change that a credential makes in another service is
+//     in it once, after the event of the change was published. An entry never changes, except
+//     that what it says of an erased customer is removed. It is deleted when its retention is
+//     over.
 //  8. A company sees and changes only its own credentials: an identifier of another company is
 //     treated like one that does not exist. Requests about the platform need platform:admin.
 //  9. A session can be used only with its token, and not after it has ended: by sign-out, by

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/bus"
+	"reservation.dev/platform/pg"
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
@@ -15,8 +16,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// The events that the auth service publishes. It consumes its own keys, erasures, and what the gateways
-// publish for the request log.
+// The events that the auth service publishes. It consumes its own keys, erasures, the changes that
+// credentials make in the other services, and what the gateways publish for the request log.
 const (
 	subjectCompanyCreated = subjects.CompanyCreated
 	subjectCompanyUpdated = subjects.CompanyUpdated
@@ -101,4 +102,41 @@ func (s *Server) storeRequests(ctx context.Context, msgs []bus.Message) error {
 		return nil
 	}
 	return s.store.insertRequests(ctx, list)
+}
+
+// The consumer of the changes that credentials make. It reads every event, because only its headers show
+// who caused it.
+const (
+	changesConsumer = "auth-audit"
+	changesBatch    = 500
+)
+
+// changeSubjects returns the subjects of the events of the services that have an audit entry.
+func changeSubjects() []string {
+	return []string{"booking.v1.*", "customer.v1.*", "media.v1.*", "pass.v1.*", "subscription.v1.*", "webhook.v1.*"}
+}
+
+// consumeChanges adds the changes that credentials make to the audit log.
+func (s *Server) consumeChanges(ctx context.Context, b *bus.Bus) error {
+	return b.Consume(ctx, bus.Consumer{Name: changesConsumer, Subjects: changeSubjects(), Batch: changesBatch, Handle: s.storeChanges})
+}
+
+// storeChanges stores the audit entries of events. It needs no inbox, because the entry has the identifier of
+// its event, so an event that is delivered again changes nothing.
+func (s *Server) storeChanges(ctx context.Context, msgs []bus.Message) error {
+	var list []Entry
+	for _, m := range msgs {
+		e, ok, err := entryOfChange(m)
+		if err != nil {
+			s.log.Error("an event cannot be added to the audit log", "event", m.ID.String(), "subject", m.Subject, "error", err.Error())
+			continue
+		}
+		if ok {
+			list = append(list, e)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error { return s.store.insertChanges(ctx, tx, list) })
 }

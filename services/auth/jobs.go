@@ -80,7 +80,8 @@ const retainBatch = 5000
 func (s *Server) retainOnce(ctx context.Context, kept Retention) error {
 	now := s.instant()
 	return errors.Join(
-		s.cutAuditLogs(ctx, now.Add(-kept.Audit)),
+		s.cutAuditLogs(ctx, now.Add(-kept.Audit), s.store.cutAuditLog),
+		s.cutAuditLogs(ctx, now.Add(-kept.Changes), s.store.cutChanges),
 		s.inBatches(ctx, func(ctx context.Context, tx *pg.Tx) (int, error) {
 			return s.store.pruneRequests(ctx, tx, now.Add(-kept.Requests), retainBatch)
 		}),
@@ -89,8 +90,9 @@ func (s *Server) retainOnce(ctx context.Context, kept Retention) error {
 		}))
 }
 
-// cutAuditLogs deletes the old entries of every company.
-func (s *Server) cutAuditLogs(ctx context.Context, before time.Time) error {
+// cutAuditLogs deletes old entries of every company, at most retainBatch with each call of cut.
+func (s *Server) cutAuditLogs(ctx context.Context, before time.Time,
+	cut func(ctx context.Context, tx *pg.Tx, company id.Company, before time.Time, limit int) (int, error)) error {
 	companies, err := s.store.companiesOfAuditLog(ctx)
 	if err != nil {
 		return err
@@ -98,7 +100,7 @@ func (s *Server) cutAuditLogs(ctx context.Context, before time.Time) error {
 	var faults []error
 	for _, company := range companies {
 		faults = append(faults, s.inBatches(ctx, func(ctx context.Context, tx *pg.Tx) (int, error) {
-			return s.store.cutAuditLog(ctx, tx, company, before, retainBatch)
+			return cut(ctx, tx, company, before, retainBatch)
 		}))
 	}
 	return errors.Join(faults...)

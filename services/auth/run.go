@@ -86,6 +86,7 @@ func Run(ctx context.Context, h *service.Host) error {
 		return kit.Jobs.Every(ctx, "retain", retainEvery, func(ctx context.Context) error { return server.retainOnce(ctx, cfg.Retention) })
 	})
 	g.Go("request log", func(ctx context.Context) error { return server.consumeRequests(ctx, kit.Bus) })
+	g.Go("changes by credentials", func(ctx context.Context) error { return server.consumeChanges(ctx, kit.Bus) })
 	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()

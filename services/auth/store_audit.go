@@ -3,7 +3,10 @@ package auth
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/page"
@@ -34,10 +37,83 @@ func (s *store) insertEntry(ctx context.Context, tx *pg.Tx, e Entry) error {
 }
 
 const (
+	// insertChangesSQL adds entries of any companies. An entry that is stored already stays as it is.
+	insertChangesSQL = `insert into audit_log (company_id, id, at, actor, action, target, details, by_credential)
+		select company_id, id, at, actor, action, target, details::jsonb, true
+		from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[])
+			c (company_id, id, at, actor, action, target, details)
+		on conflict do nothing`
+
+	erasedAmongSQL = `select company_id, customer_id from erased_customers
+		where (company_id, customer_id) in (select * from unnest($1::uuid[], $2::uuid[]))`
+)
+
+// companyCustomer is a customer of a company.
+type companyCustomer struct {
+	Company  id.Company  `db:"company_id"`
+	Customer id.Customer `db:"customer_id"`
+}
+
+// insertChanges adds entries about changes by credentials, without what they say of erased customers.
+func (s *store) insertChanges(ctx context.Context, tx *pg.Tx, list []Entry) error {
+	if err := forgetErased(ctx, tx, list); err != nil {
+		return err
+	}
+	details := make([]string, len(list))
+	for i, e := range list {
+		text, err := json.Marshal(append([]Detail{}, e.Details...))
+		if err != nil {
+			return err
+		}
+		details[i] = string(text)
+	}
+	_, err := tx.Exec(ctx, insertChangesSQL,
+		column(list, func(e *Entry) id.Company { return e.Company }), column(list, func(e *Entry) id.AuditEntry { return e.ID }),
+		column(list, func(e *Entry) time.Time { return e.At }), column(list, func(e *Entry) string { return e.Actor }),
+		column(list, func(e *Entry) string { return e.Action }), column(list, func(e *Entry) string { return e.Target }), details)
+	return err
+}
+
+// forgetErased removes from entries what they say of erased customers.
+func forgetErased(ctx context.Context, tx *pg.Tx, list []Entry) error {
+	var about []companyCustomer
+	for i := range list {
+		for _, customer := range list[i].customers() {
+			about = append(about, companyCustomer{list[i].Company, customer})
+		}
+	}
+	if len(about) == 0 {
+		return nil
+	}
+	rows, err := tx.Query(ctx, erasedAmongSQL,
+		column(about, func(c *companyCustomer) id.Company { return c.Company }), column(about, func(c *companyCustomer) id.Customer { return c.Customer }))
+	if err != nil {
+		return err
+	}
+	erased, err := pgx.CollectRows(rows, pgx.RowToStructByName[companyCustomer])
+	for _, c := range erased {
+		for i := range list {
+			if list[i].Company == c.Company && slices.Contains(list[i].customers(), c.Customer) {
+				list[i].forget(c.Customer)
+			}
+		}
+	}
+	return err
+}
+
+const (
 	auditEntriesSQL = `select company_id, id, at, actor, action, target, details from audit_log
 		where company_id = $1 and (at, id) < ($2, $3)
 		and ($5 = '' or action = $5 or (right($5, 1) = '.' and starts_with(action, $5)))
 		and ($7::timestamptz is null or at >= $7) and ($8::timestamptz is null or at < $8)`
+
+	// Every action is one on a kind of thing, which has an index.
+	byThingSQL = ` and thing = split_part($5, '.', 1)`
+
+	// The constants are those of the conditions of the indexes.
+	byCredentialsSQL = ` and by_credential`
+
+	byOthersSQL = ` and not by_credential`
 
 	// Each filter has its own statement, so that PostgreSQL can cache a plan that suits it.
 	byActorSQL = ` and actor = $4`
@@ -65,7 +141,16 @@ func (s *store) auditEntries(ctx context.Context, company id.Company, f auditFil
 	if f.target != "" {
 		target = byTargetSQL
 	}
-	list, err := pg.Rows[Entry](ctx, s.DB, pg.For(company), auditEntriesSQL+actor+target+newestSQL,
+	filters := actor + target
+	if f.action != "" {
+		filters += byThingSQL
+	}
+	if f.byCredential != nil && *f.byCredential {
+		filters += byCredentialsSQL
+	} else if f.byCredential != nil {
+		filters += byOthersSQL
+	}
+	list, err := pg.Rows[Entry](ctx, s.DB, pg.For(company), auditEntriesSQL+filters+newestSQL,
 		company, after.Time(), [16]byte(after.ID), f.actor, f.action, f.target, f.since, f.until, p.Size+1)
 	return list, pg.Fault(err, nil)
 }
@@ -116,11 +201,21 @@ func (s *store) companiesOfAuditLog(ctx context.Context) ([]id.Company, error) {
 	return pg.Rows[id.Company](ctx, s.DB, pg.AllCompanies(), companiesOfAuditLogSQL)
 }
 
-const cutAuditLogSQL = `select cut_audit_log($1, $2, $3)`
+const (
+	cutAuditLogSQL = `select cut_audit_log($1, $2, $3)`
+
+	cutChangesSQL = `select cut_credential_changes($1, $2, $3)`
+)
 
 // cutAuditLog deletes at most limit entries of the company from before an instant, and returns how
 // many it deleted.
 func (s *store) cutAuditLog(ctx context.Context, tx *pg.Tx, company id.Company, before time.Time, limit int) (n int, err error) {
 	err = tx.QueryRow(ctx, cutAuditLogSQL, zeroable(company), before, limit).Scan(&n)
+	return n, err
+}
+
+// cutChanges is cutAuditLog for the entries about changes by credentials.
+func (s *store) cutChanges(ctx context.Context, tx *pg.Tx, company id.Company, before time.Time, limit int) (n int, err error) {
+	err = tx.QueryRow(ctx, cutChangesSQL, zeroable(company), before, limit).Scan(&n)
 	return n, err
 }

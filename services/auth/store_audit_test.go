@@ -29,20 +29,24 @@ func TestAuditPlans(t *testing.T) {
 	defer owner.Close(context.WithoutCancel(t.Context()))
 	company := id.New[id.Company]()
 	must(t, db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, `insert into audit_log (company_id, id, at, actor, action, target)
+		_, err := tx.Exec(ctx, `insert into audit_log (company_id, id, at, actor, action, target, by_credential)
 			select case when n % 10 < 5 then $1 else md5((n % 10)::text)::uuid end, gen_random_uuid(), now() - n * interval '1 minute',
-				'admin_' || n % 500, 'session.create', 'sess_' || n from generate_series(1, 30000) n`, company)
+				'admin_' || n % 500, 'thing_' || n % 20 || '.create', 'sess_' || n, n % 5 <> 1 from generate_series(1, 30000) n`, company)
 		return err
 	}))
 	_, err = owner.Exec(t.Context(), `vacuum (analyze) audit_log`)
 	must(t, err)
-	args := func(actor, target string) string {
-		return fmt.Sprintf(`'%s', '9999-01-01', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '%s', '', '%s', null, null, 51`, uuid(company), actor, target)
+	args := func(actor, target string, action ...string) string {
+		return fmt.Sprintf(`'%s', '9999-01-01', 'ffffffff-ffff-ffff-ffff-ffffffffffff', '%s', '%s', '%s', null, null, 51`,
+			uuid(company), actor, strings.Join(action, ""), target)
 	}
 	for name, tt := range map[string]struct{ sql, args, index string }{
-		"all":       {auditEntriesSQL + anyActorSQL + anyTargetSQL + newestSQL, args("", ""), "audit_log_at"},
-		"by actor":  {auditEntriesSQL + byActorSQL + anyTargetSQL + newestSQL, args("admin_10", ""), "audit_log_actor"},
-		"by target": {auditEntriesSQL + anyActorSQL + byTargetSQL + newestSQL, args("", "sess_10"), "audit_log_target"},
+		"all":              {auditEntriesSQL + anyActorSQL + anyTargetSQL + newestSQL, args("", ""), "audit_log_at"},
+		"by actor":         {auditEntriesSQL + byActorSQL + anyTargetSQL + newestSQL, args("admin_10", ""), "audit_log_actor"},
+		"by kind of thing": {auditEntriesSQL + anyActorSQL + anyTargetSQL + byThingSQL + newestSQL, args("", "", "thing_3."), "audit_log_thing"},
+		"by credentials":   {auditEntriesSQL + anyActorSQL + anyTargetSQL + byCredentialsSQL + newestSQL, args("", ""), "audit_log_credentials"},
+		"by others":        {auditEntriesSQL + anyActorSQL + anyTargetSQL + byOthersSQL + newestSQL, args("", ""), "audit_log_others"},
+		"by target":        {auditEntriesSQL + anyActorSQL + byTargetSQL + newestSQL, args("", "sess_10"), "audit_log_target"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
@@ -55,7 +59,7 @@ func TestAuditPlans(t *testing.T) {
 						return err
 					}
 				}
-				defer tx.Exec(ctx, `deallocate all`)
+				defer tx.Exec(ctx, `deallocate probe`)
 				rows, err := tx.Query(ctx, `explain (costs off) execute probe (`+tt.args+`)`)
 				if err != nil {
 					return err

@@ -61,7 +61,7 @@
 //     and number of deliveries.
 //  9. An import can be repeated. A line whose reference is already stored changes nothing, a refused
 //     line stores nothing, and the other lines of the batch are stored.
-//  10. An import publishes no events.
+//  10. An import publishes no events, except for the audit log how much a credential has imported.
 //  11. A price, a payment and a purchase are stored with their values at the time of the purchase.
 //     A card payment has amounts and a currency; a pass payment has credits.
 //  12. A recurrence is expanded in wall time. A clock change does not move occurrences, except that

@@ -301,7 +301,9 @@ func (c *sharedCommit) confirm(p *purchase) error {
 	if waiter != nil {
 		before := *waiter
 		waiter.Book(c.now)
-		c.events = append(c.events, waitlistEnded(waiter, &before, c.now))
+		ended := waitlistEnded(waiter, &before, c.now)
+		ended.Cause = p.cause
+		c.events = append(c.events, ended)
 	}
 	delete(c.payable.Pending, p.Bought.ID) // a second attempt finds it confirmed
 	return c.respond(p)

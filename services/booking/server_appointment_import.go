@@ -100,7 +100,10 @@ func (s *Server) storeAppointments(ctx context.Context, tx *pg.Tx, b *appointmen
 	for i := range b.lines {
 		results[i] = importAppointment(l, &b.lines[i], b.refused[i])
 	}
-	return results, s.store.CloseAppointmentImport(ctx, tx, l)
+	if err := s.store.CloseAppointmentImport(ctx, tx, l); err != nil {
+		return nil, err
+	}
+	return results, appendImport(ctx, tx, s.outbox, b.company.ID, results)
 }
 
 // importAppointment plans one line, unless it is refused already, and returns its result.

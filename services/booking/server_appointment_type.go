@@ -37,7 +37,10 @@ func (s *Server) CreateAppointmentType(ctx context.Context, req *bookingv1.Creat
 		s.name(&t.Event, pg.Instant(s.clock(company)))
 		t.ID, t.CreatedAt, t.UpdatedAt = id.AppointmentType(t.Event.ID), t.Event.CreatedAt, t.Event.CreatedAt
 		resp.AppointmentType = convert.AppointmentType(t)
-		return s.store.InsertAppointmentType(ctx, tx, company.ID, t)
+		if err := s.store.InsertAppointmentType(ctx, tx, company.ID, t); err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, t.ID, outbox.Fact{Field: "title", Value: t.Event.Title})
 	})
 }
 
@@ -122,6 +125,9 @@ func (s *Server) UpdateAppointmentType(ctx context.Context, req *bookingv1.Updat
 			t.UpdatedAt = t.Event.UpdatedAt
 			s.nameOptions(p.Event.AddedOptions)
 			if err := s.store.SaveAppointmentType(ctx, tx, company.ID, p); err != nil {
+				return err
+			}
+			if err := s.outbox.AppendChange(ctx, tx, company.ID, t.ID, outbox.Fact{Field: "title", Value: t.Event.Title}); err != nil {
 				return err
 			}
 		}

@@ -54,7 +54,10 @@ func (s *Server) CreateCalendar(ctx context.Context, req *bookingv1.CreateCalend
 			}
 			tx.AfterCommit(func() { resp.Secret = secret }) // not in the stored response
 			resp.Calendar = convert.Calendar(c)
-			return s.store.InsertCalendar(ctx, tx, company.ID, c, hashCalendarSecret(secret))
+			if err := s.store.InsertCalendar(ctx, tx, company.ID, c, hashCalendarSecret(secret)); err != nil {
+				return err
+			}
+			return s.outbox.AppendChange(ctx, tx, company.ID, c.ID)
 		})
 		return err
 	})
@@ -129,7 +132,10 @@ func (s *Server) RevokeCalendar(ctx context.Context, req *bookingv1.RevokeCalend
 		return nil, err
 	}
 	return idem.Write(ctx, s.store, company.ID, req, &bookingv1.RevokeCalendarResponse{}, func(ctx context.Context, tx *pg.Tx) error {
-		return s.store.DeleteCalendar(ctx, tx, company.ID, which)
+		if err := s.store.DeleteCalendar(ctx, tx, company.ID, which); err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, which)
 	})
 }
 

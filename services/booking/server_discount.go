@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -39,7 +40,10 @@ func (s *Server) CreateDiscountCode(ctx context.Context, req *bookingv1.CreateDi
 			return err
 		}
 		resp.DiscountCode = convert.DiscountCode(c)
-		return s.store.InsertDiscount(ctx, tx, company.ID, c)
+		if err := s.store.InsertDiscount(ctx, tx, company.ID, c); err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, c.ID, outbox.Fact{Field: "code", Value: c.Code})
 	})
 }
 
@@ -153,6 +157,9 @@ func (s *Server) UpdateDiscountCode(ctx context.Context, req *bookingv1.UpdateDi
 		c.Version++
 		c.UpdatedAt = pg.Instant(s.clock(company))
 		resp.DiscountCode = convert.DiscountCode(c)
-		return s.store.SaveDiscount(ctx, tx, company.ID, c)
+		if err := s.store.SaveDiscount(ctx, tx, company.ID, c); err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, c.ID, outbox.Fact{Field: "code", Value: c.Code})
 	})
 }

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime/debug"
+	"slices"
+	"strconv"
 
 	"google.golang.org/grpc"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -151,7 +155,10 @@ func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 			return err
 		}
 		b.open(func(i int, t *model.ImportedTransaction) { results[i] = importLine(l, t) })
-		return s.store.CloseImport(ctx, tx, l)
+		if err := s.store.CloseImport(ctx, tx, l); err != nil {
+			return err
+		}
+		return appendImport(ctx, tx, s.outbox, b.company.ID, slices.Collect(maps.Values(results)))
 	})
 	if err != nil {
 		return err
@@ -160,6 +167,25 @@ func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 		b.results[i] = result
 	}
 	return nil
+}
+
+// importResult is the result of a line of an import.
+type importResult interface {
+	GetOutcome() bookingv1.ImportOutcome
+}
+
+// appendImport adds the number of lines that an import creates to the audit log, if a credential imports.
+func appendImport[R importResult](ctx context.Context, tx *pg.Tx, box *outbox.Outbox, company id.Company, results []R) error {
+	created := 0
+	for _, r := range results {
+		if r.GetOutcome() == bookingv1.ImportOutcome_IMPORT_OUTCOME_CREATED {
+			created++
+		}
+	}
+	if created == 0 {
+		return nil
+	}
+	return box.AppendChange(ctx, tx, company, company, outbox.Fact{Field: "imported", Value: strconv.Itoa(created)})
 }
 
 // importLine plans one line and returns its result.

@@ -6,6 +6,7 @@ import (
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -28,7 +29,10 @@ func (s *Server) CreateRoom(ctx context.Context, req *bookingv1.CreateRoomReques
 		r.ID, r.CreatedAt = id.Room(s.newID()), pg.Instant(s.clock(company))
 		r.UpdatedAt = r.CreatedAt
 		resp.Room = convert.Room(r)
-		return s.store.InsertRoom(ctx, tx, company.ID, r)
+		if err := s.store.InsertRoom(ctx, tx, company.ID, r); err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, r.ID, outbox.Fact{Field: "name", Value: r.Name})
 	})
 }
 
@@ -105,13 +109,15 @@ func (s *Server) UpdateRoom(ctx context.Context, req *bookingv1.UpdateRoomReques
 				return conflicts.UnitsBusy(which)
 			}
 		}
-		if after != *before {
-			after.Raise(now)
-			if err := s.store.SaveRoom(ctx, tx, company.ID, &after); err != nil {
-				return err
-			}
-		}
 		resp.Room = convert.Room(&after)
-		return nil
+		if after == *before {
+			return nil
+		}
+		after.Raise(now)
+		resp.Room = convert.Room(&after)
+		if err := s.store.SaveRoom(ctx, tx, company.ID, &after); err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, after.ID, outbox.Fact{Field: "name", Value: after.Name})
 	})
 }

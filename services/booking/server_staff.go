@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -33,7 +34,7 @@ func (s *Server) CreateStaffMember(ctx context.Context, req *bookingv1.CreateSta
 			return err
 		}
 		resp.StaffMember = convert.StaffMember(&m)
-		return nil
+		return s.outbox.AppendChange(ctx, tx, company.ID, m.ID, outbox.Fact{Field: "name", Value: m.Name})
 	})
 }
 
@@ -101,14 +102,16 @@ func (s *Server) UpdateStaffMember(ctx context.Context, req *bookingv1.UpdateSta
 		if err != nil {
 			return err
 		}
-		if after != *before {
-			after.Raise(pg.Instant(s.clock(company)))
-			if err := s.store.SaveStaffMember(ctx, tx, company.ID, &after); err != nil {
-				return err
-			}
-		}
 		resp.StaffMember = convert.StaffMember(&after)
-		return nil
+		if after == *before {
+			return nil
+		}
+		after.Raise(pg.Instant(s.clock(company)))
+		resp.StaffMember = convert.StaffMember(&after)
+		if err := s.store.SaveStaffMember(ctx, tx, company.ID, &after); err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, after.ID, outbox.Fact{Field: "name", Value: after.Name})
 	})
 }
 
@@ -200,6 +203,9 @@ func (s *Server) SetWorkingHours(ctx context.Context, req *bookingv1.SetWorkingH
 		if !hours.Equal(before) {
 			m.Raise(pg.Instant(s.clock(company)))
 			if err := s.store.SetWorkingHours(ctx, tx, company.ID, m, hours); err != nil {
+				return err
+			}
+			if err := s.outbox.AppendChange(ctx, tx, company.ID, who); err != nil {
 				return err
 			}
 		}

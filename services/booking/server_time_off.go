@@ -2,11 +2,13 @@ package booking
 
 import (
 	"context"
+	"fmt"
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -41,7 +43,10 @@ func (s *Server) CreateTimeOff(ctx context.Context, req *bookingv1.CreateTimeOff
 			}
 		}
 		resp.TimeOff = convert.TimeOff(t)
-		return s.store.InsertTimeOff(ctx, tx, company.ID, t)
+		if err := s.store.InsertTimeOff(ctx, tx, company.ID, t); err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, timeOffOwner(t))
 	})
 }
 
@@ -68,6 +73,14 @@ func (s *Server) lockResource(ctx context.Context, tx *pg.Tx, company id.Company
 		_, err = s.store.LockStaffMember(ctx, tx, company, t.Staff)
 	}
 	return err
+}
+
+// timeOffOwner returns the identifier of the staff member or room that time off is of.
+func timeOffOwner(t *model.TimeOff) fmt.Stringer {
+	if t.Staff.IsZero() {
+		return t.Room
+	}
+	return t.Staff
 }
 
 // GetTimeOff implements StaffService.
@@ -139,7 +152,11 @@ func (s *Server) DeleteTimeOff(ctx context.Context, req *bookingv1.DeleteTimeOff
 		return nil, err
 	}
 	return idem.Write(ctx, s.store, company.ID, req, &bookingv1.DeleteTimeOffResponse{}, func(ctx context.Context, tx *pg.Tx) error {
-		return s.store.DeleteTimeOff(ctx, tx, company.ID, which)
+		t, err := s.store.DeleteTimeOff(ctx, tx, company.ID, which)
+		if err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, timeOffOwner(t))
 	})
 }
 
@@ -157,7 +174,10 @@ func (s *Server) CreateHoliday(ctx context.Context, req *bookingv1.CreateHoliday
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		h.ID, h.CreatedAt = id.Holiday(s.newID()), pg.Instant(s.clock(company))
 		resp.Holiday = convert.Holiday(h)
-		return s.store.InsertHoliday(ctx, tx, company.ID, h)
+		if err := s.store.InsertHoliday(ctx, tx, company.ID, h); err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, h.ID, outbox.Fact{Field: "name", Value: h.Name}, outbox.Fact{Field: "day", Value: h.Date})
 	})
 }
 
@@ -216,6 +236,9 @@ func (s *Server) DeleteHoliday(ctx context.Context, req *bookingv1.DeleteHoliday
 		return nil, err
 	}
 	return idem.Write(ctx, s.store, company.ID, req, &bookingv1.DeleteHolidayResponse{}, func(ctx context.Context, tx *pg.Tx) error {
-		return s.store.DeleteHoliday(ctx, tx, company.ID, which)
+		if err := s.store.DeleteHoliday(ctx, tx, company.ID, which); err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, which)
 	})
 }

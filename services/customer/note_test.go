@@ -16,6 +16,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	auditv1 "reservation.dev/proto/gen/reservation/audit/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
@@ -149,8 +150,18 @@ func TestNotes(t *testing.T) { // invariants 1, 2 and 15
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("notes are in no event and do not change the customer", func(t *testing.T) {
-		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from outbox`)
+	t.Run("notes are in no event, except that a credential changed one, and do not change the customer", func(t *testing.T) {
+		changes, err := pg.Rows[[]byte](t.Context(), w.db, pg.AllCompanies(), `select payload from outbox where subject = 'customer.v1.change_recorded'`)
+		if err != nil || len(changes) == 0 {
+			t.Errorf("%d changes, %v", len(changes), err)
+		}
+		for _, payload := range changes {
+			var change auditv1.ChangeRecorded
+			if err := proto.Unmarshal(payload, &change); err != nil || change.GetTarget() != c.GetId() || len(change.GetDetails()) != 0 {
+				t.Errorf("got %v, %v", &change, err)
+			}
+		}
+		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from outbox where subject <> 'customer.v1.change_recorded'`)
 		got, read := w.client.GetCustomer(w.ctx(), &customerv1.GetCustomerRequest{Id: c.GetId()})
 		if err != nil || n != 1 || read != nil || !proto.Equal(got.GetCustomer(), c) {
 			t.Errorf("%d events (%v), customer %v (%v)", n, err, got, read)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"time"
 
 	"google.golang.org/grpc"
@@ -113,7 +114,13 @@ func (s *Server) storeBatch(ctx context.Context, tx *pg.Tx, company tenancy.Comp
 			events = append(events, created(company, c))
 		}
 	}
-	return o, s.outbox.AppendAll(ctx, tx, events)
+	if len(events) == 0 {
+		return o, nil
+	}
+	if err := s.outbox.AppendAll(ctx, tx, events); err != nil {
+		return o, err
+	}
+	return o, s.outbox.AppendChange(ctx, tx, company.ID, company.ID, outbox.Fact{Field: "imported", Value: strconv.Itoa(len(events))})
 }
 
 // without returns the customers whose references are not in a set.

@@ -39,7 +39,7 @@ func (s Notes) CreateNote(ctx context.Context, req *customerv1.CreateNoteRequest
 			return err
 		}
 		addNote(tx, company.ID, n)
-		return nil
+		return s.outbox.AppendChange(ctx, tx, company.ID, customer)
 	})
 }
 
@@ -102,11 +102,13 @@ func (s Notes) UpdateNote(ctx context.Context, req *customerv1.UpdateNoteRequest
 		if err != nil {
 			return err
 		}
-		if n.apply(change, s.clock(company)) {
-			saveNote(tx, company.ID, n)
-		}
+		changed := n.apply(change, s.clock(company))
 		resp.Note = noteMessage(n)
-		return nil
+		if !changed {
+			return nil
+		}
+		saveNote(tx, company.ID, n)
+		return s.outbox.AppendChange(ctx, tx, company.ID, n.CustomerID)
 	})
 }
 
@@ -118,10 +120,11 @@ func (s Notes) DeleteNote(ctx context.Context, req *customerv1.DeleteNoteRequest
 	}
 	return idem.Write(ctx, s.store, company, req, &customerv1.DeleteNoteResponse{}, func(ctx context.Context, tx *pg.Tx) error {
 		n, err := s.lockNote(ctx, tx, company, key, req.ExpectedVersion)
-		if err == nil {
-			deleteNote(tx, company, n)
+		if err != nil {
+			return err
 		}
-		return err
+		deleteNote(tx, company, n)
+		return s.outbox.AppendChange(ctx, tx, company, n.CustomerID)
 	})
 }
 

@@ -29,10 +29,10 @@ func (s *Server) CreateCollection(ctx context.Context, req *mediav1.CreateCollec
 	c.ID, c.CreatedAt = id.Collection(s.newID()), s.clock(company)
 	c.UpdatedAt = c.CreatedAt
 	resp := &mediav1.CreateCollectionResponse{}
-	return idem.Write(ctx, s.store, company.ID, req, resp, func(_ context.Context, tx *pg.Tx) error {
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		resp.Collection = collectionMessage(c)
 		addCollection(tx, company.ID, c)
-		return nil
+		return s.outbox.AppendChange(ctx, tx, company.ID, c.ID, outbox.Fact{Field: "title", Value: c.Title})
 	})
 }
 
@@ -110,13 +110,15 @@ func (s *Server) UpdateCollection(ctx context.Context, req *mediav1.UpdateCollec
 		if err := f.Err(); err != nil {
 			return err
 		}
-		if c.Title != before.Title || c.Description != before.Description {
-			c.Version++
-			c.UpdatedAt = s.clock(company)
-			saveCollection(tx, company.ID, c)
-		}
 		resp.Collection = collectionMessage(c)
-		return nil
+		if c.Title == before.Title && c.Description == before.Description {
+			return nil
+		}
+		c.Version++
+		c.UpdatedAt = s.clock(company)
+		saveCollection(tx, company.ID, c)
+		resp.Collection = collectionMessage(c)
+		return s.outbox.AppendChange(ctx, tx, company.ID, c.ID, outbox.Fact{Field: "title", Value: c.Title})
 	})
 }
 
@@ -157,7 +159,10 @@ func (s *Server) deleteCollection(company tenant, collection id.Collection, req 
 		for _, before := range items {
 			events = append(events, itemUpdated(company.ID, before.without(collection, now), before))
 		}
-		return s.appendAll(ctx, tx, events)
+		if err := s.appendAll(ctx, tx, events); err != nil {
+			return err
+		}
+		return s.outbox.AppendChange(ctx, tx, company.ID, c.ID, outbox.Fact{Field: "title", Value: c.Title})
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *Server) CreateUpload(ctx context.Context, req *mediav1.CreateUploadRequ
 		}
 		addUpload(tx, company.ID, u, now)
 		resp.Upload = uploadMessage(u, "") // the address of parts is a credential, and stored responses are not secret
-		return nil
+		return s.outbox.AppendChange(ctx, tx, company.ID, item)
 	})
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (s *Server) beginJoin(ctx context.Context, tx *pg.Tx, company id.Company, i
 	}
 	u.Status = uploadCompleting
 	setUpload(tx, company, u, s.now())
-	return nil
+	return s.outbox.AppendChange(ctx, tx, company, item)
 }
 
 // completed returns the response of CompleteUpload.
@@ -219,6 +219,6 @@ func (s *Server) CancelUpload(ctx context.Context, req *mediav1.CancelUploadRequ
 			return errComplete()
 		}
 		deleteUpload(tx, company.ID, upload, s.now())
-		return nil
+		return s.outbox.AppendChange(ctx, tx, company.ID, item)
 	})
 }

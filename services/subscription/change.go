@@ -135,11 +135,12 @@ func (s *Server) save(ctx context.Context, tx *pg.Tx, company tenant, r *model.R
 		})
 	}
 	store(tx, company.ID, r, n)
-	return s.outbox.Append(ctx, tx, eventsOf(company.ID, steps)...)
+	return s.outbox.Append(ctx, tx, eventsOf(ctx, company.ID, steps)...)
 }
 
-// eventsOf returns the events of steps.
-func eventsOf(company id.Company, steps []model.Step) []outbox.Event {
+// eventsOf returns the events of steps. The caller of the request is the actor of its own steps only, not
+// of those that were due before.
+func eventsOf(ctx context.Context, company id.Company, steps []model.Step) []outbox.Event {
 	events := make([]outbox.Event, len(steps))
 	for i, step := range steps {
 		after, before := subscriptionMessage(step.After), subscriptionMessage(step.Before)
@@ -156,6 +157,9 @@ func eventsOf(company id.Company, steps []model.Step) []outbox.Event {
 			events[i] = paymentRecorded(company, after, before, periodMessage(*step.Period))
 		case model.StepEnded:
 			events[i] = subscriptionEnded(company, after, before)
+		}
+		if step.Cause != model.CauseAction {
+			events[i].Cause = outbox.CauseWithoutActor(ctx)
 		}
 	}
 	return events

@@ -8,6 +8,7 @@ import (
 	"reservation.dev/platform/customers"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	"reservation.dev/services/subscription/model"
@@ -123,7 +124,8 @@ func (s *Server) storeLine(ctx context.Context, tx *pg.Tx, company tenant, line 
 		return nil, err
 	}
 	addRecord(tx, company.ID, r, state{id: s.newID(), sync: s.now()})
-	return &subscriptionv1.ImportedSubscriptionResult{Id: r.ID.String()}, nil
+	return &subscriptionv1.ImportedSubscriptionResult{Id: r.ID.String()},
+		s.outbox.AppendChange(ctx, tx, company.ID, r.ID, outbox.Fact{Field: "customer", Value: r.CustomerID.String()})
 }
 
 // lineFault returns the fault of a line that names something that does not exist.

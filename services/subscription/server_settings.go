@@ -52,6 +52,6 @@ func (s *Server) UpdateSubscriptionSettings(ctx context.Context, req *subscripti
 		changed.Version = before.Version + 1
 		saveSettings(tx, company.ID, changed)
 		resp.Settings = settingsMessage(changed)
-		return nil
+		return s.outbox.AppendChange(ctx, tx, company.ID, company.ID)
 	})
 }

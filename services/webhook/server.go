@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
@@ -97,7 +98,10 @@ func (s *Server) CreateEndpoint(ctx context.Context, req *webhookv1.CreateEndpoi
 	resp := &webhookv1.CreateEndpointResponse{}
 	resp, err = idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		resp.Endpoint = endpointMessage(e)
-		return s.store.addEndpoint(ctx, tx, company, e, secret)
+		if err := s.store.addEndpoint(ctx, tx, company, e, secret); err != nil {
+			return err
+		}
+		return s.appendChange(ctx, tx, company, e)
 	})
 	if err != nil {
 		return nil, err
@@ -171,14 +175,22 @@ func (s *Server) UpdateEndpoint(ctx context.Context, req *webhookv1.UpdateEndpoi
 		if err := check.Version(e.Version, req.ExpectedVersion, "endpoint"); err != nil {
 			return err
 		}
-		now := pg.Instant(s.now())
+		now, version := pg.Instant(s.now()), e.Version
 		if err := e.update(changeOf(req), s.guard, now); err != nil {
 			return err
 		}
 		resp.Endpoint = endpointMessage(e)
 		tx.AfterCommit(func() { s.engine.Changed(endpointKey{company, endpoint}) })
-		return s.store.saveEndpoint(ctx, tx, company, e, now)
+		if err := s.store.saveEndpoint(ctx, tx, company, e, now); err != nil || e.Version == version {
+			return err
+		}
+		return s.appendChange(ctx, tx, company, e)
 	})
+}
+
+// appendChange adds a change of an endpoint to the audit log, if a credential makes it.
+func (s *Server) appendChange(ctx context.Context, tx *pg.Tx, company id.Company, e Endpoint) error {
+	return s.engine.outbox.AppendChange(ctx, tx, company, e.ID, outbox.Fact{Field: "url", Value: e.URL})
 }
 
 // DeleteEndpoint implements WebhookService.
@@ -196,7 +208,10 @@ func (s *Server) DeleteEndpoint(ctx context.Context, req *webhookv1.DeleteEndpoi
 			return err
 		}
 		tx.AfterCommit(func() { s.engine.Changed(endpointKey{company, endpoint}) })
-		return s.store.deleteEndpoint(ctx, tx, company, endpoint, pg.Instant(s.now()))
+		if err := s.store.deleteEndpoint(ctx, tx, company, endpoint, pg.Instant(s.now())); err != nil {
+			return err
+		}
+		return s.appendChange(ctx, tx, company, e)
 	})
 }
 
@@ -236,7 +251,10 @@ func (s *Server) RotateSecret(ctx context.Context, req *webhookv1.RotateSecretRe
 			}
 		}
 		tx.AfterCommit(func() { s.engine.Changed(endpointKey{company, endpoint}) })
-		return s.store.rotateSecret(ctx, tx, company, endpoint, message.NewSecret(s.newID(), now))
+		if err := s.store.rotateSecret(ctx, tx, company, endpoint, message.NewSecret(s.newID(), now)); err != nil {
+			return err
+		}
+		return s.appendChange(ctx, tx, company, e)
 	})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
@@ -45,7 +46,10 @@ func (s *Server) SendTest(ctx context.Context, req *webhookv1.SendTestRequest) (
 	resp, err = idem.Write(context.WithoutCancel(ctx), s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		delivery, err := s.store.addTest(ctx, tx, r)
 		resp.DeliveryId, resp.Body, resp.Attempt = delivery.String(), body.JSON, attemptMessage(attemptOf(r), nil)
-		return err
+		if err != nil {
+			return err
+		}
+		return s.engine.outbox.AppendChange(ctx, tx, company, endpoint, outbox.Fact{Field: "event", Value: event})
 	})
 	if err != nil {
 		return nil, err

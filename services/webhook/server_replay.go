@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -9,6 +11,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
@@ -37,8 +40,17 @@ func (s *Server) ReplayDelivery(ctx context.Context, req *webhookv1.ReplayDelive
 		}
 		resp.Delivery = deliveryMessage(&d)
 		tx.AfterCommit(func() { s.engine.Wake(endpointKey{company, d.EndpointID}) })
-		return nil
+		return s.engine.outbox.AppendChange(ctx, tx, company, delivery)
 	})
+}
+
+// appendReplay adds the number of deliveries that a commit replays to the audit log, if a credential replays
+// them. target is their endpoint, or the company if they can have several.
+func (s *Server) appendReplay(ctx context.Context, tx *pg.Tx, company id.Company, target fmt.Stringer, replayed int) error {
+	if replayed == 0 {
+		return nil
+	}
+	return s.engine.outbox.AppendChange(ctx, tx, company, target, outbox.Fact{Field: "count", Value: strconv.Itoa(replayed)})
 }
 
 // ReplayFailed implements WebhookService.
@@ -91,7 +103,12 @@ func failedSince(req *webhookv1.ReplayFailedRequest, now time.Time) (time.Time, 
 // their number.
 func (s *Server) replayFailed(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint, since, now time.Time) (total int64, err error) {
 	for {
-		owners, err := s.store.replayFailed(ctx, company, endpoint, since, now)
+		owners, err := s.store.replayFailed(ctx, company, endpoint, since, now, func(ctx context.Context, tx *pg.Tx, replayed int) error {
+			if endpoint.IsZero() {
+				return s.appendReplay(ctx, tx, company, company, replayed)
+			}
+			return s.appendReplay(ctx, tx, company, endpoint, replayed)
+		})
 		if err != nil {
 			return total, err
 		}
@@ -176,7 +193,10 @@ func (s *Server) replayListed(ctx context.Context, company id.Company, req *webh
 		owners, err := s.store.replayListed(ctx, tx, company, ids, pg.Instant(s.now()))
 		resp.Replayed, resp.Skipped = int64(len(owners)), int64(len(req.GetIds())-len(owners))
 		tx.AfterCommit(func() { s.wake(company, owners) })
-		return err
+		if err != nil {
+			return err
+		}
+		return s.appendReplay(ctx, tx, company, company, len(owners))
 	})
 }
 
@@ -245,6 +265,9 @@ func (s *Server) replayNext(
 			return err
 		}
 		resp.Replayed = before + int64(len(owners))
+		if err := s.appendReplay(ctx, tx, company, company, len(owners)); err != nil {
+			return err
+		}
 		if len(owners) == s.batch {
 			return nil
 		}

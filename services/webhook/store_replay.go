@@ -56,10 +56,14 @@ const replayBatch = 5000
 
 // replayFailed makes a batch of failed deliveries due now and returns the endpoint of each.
 // Deliveries that fail again after now are not replayed a second time.
-func (s *store) replayFailed(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint, since, now time.Time) (owners []id.WebhookEndpoint, err error) {
+func (s *store) replayFailed(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint, since, now time.Time,
+	record func(ctx context.Context, tx *pg.Tx, replayed int) error) (owners []id.WebhookEndpoint, err error) {
 	err = s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		owners, err = collectOwners(tx.Query(ctx, replayFailedSQL, company, since, now, endpoint, replayBatch))
-		return err
+		if err != nil {
+			return err
+		}
+		return record(ctx, tx, len(owners))
 	})
 	return owners, err
 }

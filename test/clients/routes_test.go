@@ -26,6 +26,7 @@ func TestRoutes(t *testing.T) {
 			t.Run("an operation needs a token with its permission", r.testPermissions)
 			t.Run("every request counts against the rate limit", owner.testRateLimit)
 			t.Run("a write with an Idempotency-Key happens once", r.testIdempotency)
+			t.Run("the audit log has what every operation changed", r.testAudit)
 		})
 	}
 }

@@ -57,6 +57,7 @@ type Operator struct {
 	Administrators  authv1.AdministratorServiceClient
 	TestMode        authv1.TestModeServiceClient
 	Requests        authv1.RequestLogServiceClient
+	Audit           authv1.AuditServiceClient
 	Customers       customerv1.CustomerServiceClient
 	Notes           customerv1.NoteServiceClient
 	Events          bookingv1.EventServiceClient
@@ -97,7 +98,7 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 	op := &Operator{
 		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
 		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth), PublishableKeys: authv1.NewPublishableKeyServiceClient(auth),
-		Requests:    authv1.NewRequestLogServiceClient(auth),
+		Requests: authv1.NewRequestLogServiceClient(auth), Audit: authv1.NewAuditServiceClient(auth),
 		Credentials: authv1.NewServiceCredentialServiceClient(auth), Keys: authv1.NewSigningKeyServiceClient(auth),
 		Administrators: authv1.NewAdministratorServiceClient(auth), TestMode: authv1.NewTestModeServiceClient(auth),
 		Customers: customerv1.NewCustomerServiceClient(customer), Notes: customerv1.NewNoteServiceClient(customer),

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,7 +20,7 @@ const (
 
 	countTimeOffToComeSQL = `select count(*) from time_off where company_id = $1 and resource_id = $2 and ends_at > $3`
 
-	deleteTimeOffSQL = `delete from time_off where company_id = $1 and id = $2`
+	deleteTimeOffSQL = `delete from time_off where company_id = $1 and id = $2 returning resource_id, kind = 'room'`
 
 	timeOffSQL      = `select id, resource_id, kind = 'room', starts_at, ends_at, reason, created_at from time_off where company_id = $1`
 	countTimeOffSQL = `select count(*) from time_off where company_id = $1`
@@ -52,9 +53,20 @@ func (s *Store) InsertTimeOff(ctx context.Context, tx *pg.Tx, company id.Company
 	return err
 }
 
-// DeleteTimeOff deletes time off.
-func (s *Store) DeleteTimeOff(ctx context.Context, tx *pg.Tx, company id.Company, which id.TimeOff) error {
-	return deleteOne(ctx, tx, "time off", deleteTimeOffSQL, company, which)
+// DeleteTimeOff deletes time off, and returns its identifier and its staff member or room.
+func (s *Store) DeleteTimeOff(ctx context.Context, tx *pg.Tx, company id.Company, which id.TimeOff) (*model.TimeOff, error) {
+	var resource id.UUID
+	var ofRoom bool
+	err := tx.QueryRow(ctx, deleteTimeOffSQL, company, which).Scan(&resource, &ofRoom)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, fault.Missing("time off")
+	case err != nil:
+		return nil, err
+	case ofRoom:
+		return &model.TimeOff{ID: which, Room: id.Room(resource)}, nil
+	}
+	return &model.TimeOff{ID: which, Staff: id.StaffMember(resource)}, nil
 }
 
 // deleteOne runs a statement that deletes one row. Without the row, it returns NOT_FOUND for resource.

@@ -3717,8 +3717,8 @@ type AuditEntry struct {
 	// audit_ identifier.
 	Id string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
-	// The credential that made the change (admin_…, m2m_…, svc_…), or a word such as
-	// "bootstrap" for the platform itself.
+	// The administrator or credential that made the change (admin_…, key_…, m2m_…, svc_…), or a word such
+	// as "bootstrap" for the platform itself.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
 	// The actor's current name; empty if it does not belong to the company.
 	ActorName string `protobuf:"bytes,4,opt,name=actor_name,json=actorName,proto3" json:"actor_name,omitempty"`
@@ -3889,7 +3889,10 @@ type ListAuditEntriesRequest struct {
 	// Inclusive.
 	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
 	// Exclusive.
-	Until         *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3" json:"until,omitempty"`
+	Until *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=until,proto3" json:"until,omitempty"`
+	// true: only changes that API keys, API clients and service credentials made to customers, bookings and
+	// other things outside the auth service; false: only other entries; unset: all.
+	ByCredential  *bool `protobuf:"varint,8,opt,name=by_credential,json=byCredential,proto3,oneof" json:"by_credential,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3971,6 +3974,13 @@ func (x *ListAuditEntriesRequest) GetUntil() *timestamppb.Timestamp {
 		return x.Until
 	}
 	return nil
+}
+
+func (x *ListAuditEntriesRequest) GetByCredential() bool {
+	if x != nil && x.ByCredential != nil {
+		return *x.ByCredential
+	}
+	return false
 }
 
 type ListAuditEntriesResponse struct {
@@ -4389,7 +4399,7 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\vAuditDetail\x12\x1d\n" +
 	"\x05field\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\x05field\x12 \n" +
 	"\x06before\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x06before\x12\x1e\n" +
-	"\x05after\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x05after\"\xa4\x02\n" +
+	"\x05after\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x05after\"\xe0\x02\n" +
 	"\x17ListAuditEntriesRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
@@ -4398,7 +4408,9 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x06action\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\x06action\x12\x1f\n" +
 	"\x06target\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06target\x120\n" +
 	"\x05since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
-	"\x05until\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"}\n" +
+	"\x05until\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12(\n" +
+	"\rby_credential\x18\b \x01(\bH\x00R\fbyCredential\x88\x01\x01B\x10\n" +
+	"\x0e_by_credential\"}\n" +
 	"\x18ListAuditEntriesResponse\x129\n" +
 	"\aentries\x18\x01 \x03(\v2\x1f.reservation.auth.v1.AuditEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa1\x01\n" +
@@ -4683,6 +4695,7 @@ func file_reservation_auth_v1_admin_proto_init() {
 	}
 	file_reservation_auth_v1_auth_proto_init()
 	file_reservation_auth_v1_admin_proto_msgTypes[12].OneofWrappers = []any{}
+	file_reservation_auth_v1_admin_proto_msgTypes[67].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
