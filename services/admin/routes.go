@@ -19,6 +19,8 @@ type route struct {
 	files bool
 	// large says that the page can have hundreds of rows, so that it is compressed where compress.go allows it.
 	large bool
+	// upload says that the form has a file, which the page reads.
+	upload bool
 	// camera says that the page can use the camera.
 	camera bool
 }
@@ -38,7 +40,7 @@ func routes() []route {
 	return slices.Concat(
 		alwaysLive(signInRoutes(), accountRoutes(), companyRoutes(), []route{post(testModePath, staff, byAuth(), (*request).switchMode)}),
 		eventRoutes(), bookingRoutes(), doorRoutes(), appointmentRoutes(), appointmentTypeRoutes(), resourceRoutes(), customerRoutes(), discountRoutes(), passRoutes(), planRoutes(), subscriptionRoutes(), servingFiles(libraryRoutes(), collectionRoutes()),
-		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes())
+		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes(), dataRoutes())
 }
 
 // alwaysLive returns routes for what belongs to the company itself, not to one of its modes.
@@ -376,6 +378,14 @@ func logRoutes() []route {
 		get("/settings/audit", owner, (*request).auditLog),
 		get(requestsPath, owner, (*request).requestLog),
 		get(requestsPath+"/{id}", owner, show("request", (*request).findRequest)),
+	}
+}
+
+func dataRoutes() []route {
+	return []route{
+		get("/exports", dataAccess, (*request).exports),
+		{pattern: "GET /exports/file", access: dataAccess, audited: audited{"company_data.export", given}, serve: (*request).exportFile},
+		{pattern: "POST /imports/customers", access: dataAccess, audited: audited{"company_data.import", given}, upload: true, serve: (*request).importCustomers},
 	}
 }
 
