@@ -16,11 +16,14 @@ import (
 type accountPage struct {
 	Role     *message
 	Profile  *form
+	Language *form
 	Password *form
 	Totp     *form
 	Setup    *form
 	Codes    *form
 	Sessions []*authv1.Session
+	// Languages are the choices of the language form.
+	Languages []option
 }
 
 func (accountPage) head() (*message, string) { return msg("settings.account.title"), "account" }
@@ -28,7 +31,7 @@ func (accountPage) head() (*message, string) { return msg("settings.account.titl
 func (r *request) accountPage() (accountPage, error) {
 	res, err := r.services.admins.ListSessions(r.ctx, &authv1.ListSessionsRequest{})
 	return accountPage{
-		Role: roleName(r.session.Administrator.GetRole()), Profile: newForm("name", r.session.Administrator.GetName()), Password: newForm(), Totp: newForm(), Setup: newForm(), Codes: newForm(), Sessions: res.GetSessions(),
+		Role: roleName(r.session.Administrator.GetRole()), Profile: newForm("name", r.session.Administrator.GetName()), Language: r.languageForm(), Languages: r.languageOptions(), Password: newForm(), Totp: newForm(), Setup: newForm(), Codes: newForm(), Sessions: res.GetSessions(),
 	}, err
 }
 

@@ -37,6 +37,9 @@ func TestAmountsByLocale(t *testing.T) {
 	for tag, want := range map[string][]string{
 		"en-GB": {"£0.00", "£12.50", "€12.50", "$12.50", "€0.07", "−€1.50", "−£1,234.56", "€1,234,567,890.12", "CHF~999.99", "−CHF~12.50"},
 		"en-US": {"£0.00", "£12.50", "€12.50", "$12.50", "€0.07", "−€1.50", "−£1,234.56", "€1,234,567,890.12", "CHF~999.99", "−CHF~12.50"},
+		"de-DE": {"0,00~£", "12,50~£", "12,50~€", "12,50~$", "0,07~€", "−1,50~€", "−1.234,56~£", "1.234.567.890,12~€", "999,99~CHF", "−12,50~CHF"},
+		"de-AT": {"£~0,00", "£~12,50", "€~12,50", "$~12,50", "€~0,07", "−€~1,50", "−£~1.234,56", "€~1.234.567.890,12", "CHF~999,99", "−CHF~12,50"},
+		"de-CH": {"£~0.00", "£~12.50", "EUR~12.50", "$~12.50", "EUR~0.07", "EUR−1.50", "£−1’234.56", "EUR~1’234’567’890.12", "CHF~999.99", "CHF−12.50"},
 	} {
 		x := textsIn(t, tag)
 		for i, a := range amounts {
@@ -52,6 +55,9 @@ func TestNumbersByLocale(t *testing.T) {
 	for tag, want := range map[string][]string{
 		"en-GB": {"0", "999", "1,000", "1,234,567", "1.5", "0.0", "1500.3", "17.5", "20", "12.50", "1250.00"},
 		"en-US": {"0", "999", "1,000", "1,234,567", "1.5", "0.0", "1500.3", "17.5", "20", "12.50", "1250.00"},
+		"de-DE": {"0", "999", "1.000", "1.234.567", "1,5", "0,0", "1500,3", "17,5", "20", "12,50", "1250,00"},
+		"de-AT": {"0", "999", "1~000", "1~234~567", "1,5", "0,0", "1500,3", "17,5", "20", "12,50", "1250,00"},
+		"de-CH": {"0", "999", "1’000", "1’234’567", "1.5", "0.0", "1500.3", "17.5", "20", "12.50", "1250.00"},
 	} {
 		x := textsIn(t, tag)
 		got := []string{
@@ -69,6 +75,12 @@ func TestNumbersByLocale(t *testing.T) {
 func TestTimesByLocale(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 13, 4, 5, 0, time.UTC)
+	german := map[string]string{
+		"time": "13:04", "hour": "13:04", "seconds": "21. Nov. 2026, 13:04:05", "date": "21. Nov. 2026", "long_date": "21. November 2026",
+		"day": "Sa., 21. Nov. 2026", "long_day": "Samstag, 21. November 2026", "day_time": "Sa., 21. Nov. 2026, 13:04",
+		"weekday": "Sa", "weekday_number": "Sa 21.", "month_day": "21. Nov.", "long_month_day": "21. November",
+		"weekday_month_day": "Sa., 21. Nov.", "long_weekday_month_day": "Samstag, 21. November", "weekday_month_day_time": "Sa., 21. Nov., 13:04",
+	}
 	for tag, want := range map[string]map[string]string{
 		"en-GB": {
 			"time": "13:04", "hour": "13:04", "seconds": "21 Nov 2026, 13:04:05", "date": "21 Nov 2026", "long_date": "21 November 2026",
@@ -82,6 +94,7 @@ func TestTimesByLocale(t *testing.T) {
 			"weekday": "Sat", "weekday_number": "Sat 21", "month_day": "Nov 21", "long_month_day": "November 21",
 			"weekday_month_day": "Sat, Nov 21", "long_weekday_month_day": "Saturday, November 21", "weekday_month_day_time": "Sat, Nov 21, 1:04~PM",
 		},
+		"de-DE": german, "de-AT": german, "de-CH": german,
 	} {
 		x := textsIn(t, tag)
 		for name := range x.formats {
@@ -98,6 +111,7 @@ func TestTimesOfDayByLocale(t *testing.T) {
 	for tag, want := range map[string][]string{
 		"en-GB": {"00:00", "00:30", "09:05", "11:59", "12:00", "12:59", "13:00", "23:59", "24:00"},
 		"en-US": {"12:00~AM", "12:30~AM", "9:05~AM", "11:59~AM", "12:00~PM", "12:59~PM", "1:00~PM", "11:59~PM", "12:00~AM"},
+		"de-DE": times, "de-AT": times, "de-CH": times,
 	} {
 		x := textsIn(t, tag)
 		for i, text := range times {
@@ -114,6 +128,9 @@ func TestNamesByLocale(t *testing.T) {
 	for tag, want := range map[string][4]string{
 		"en-GB": {"1 Jan 2026, 1 Feb 2026, 1 Mar 2026, 1 Apr 2026, 1 May 2026, 1 Jun 2026, 1 Jul 2026, 1 Aug 2026, 1 Sep 2026, 1 Oct 2026, 1 Nov 2026, 1 Dec 2026", "1 May 2026", "Sun Mon Tue Wed Thu Fri Sat", "Wednesday 6 May 2026"},
 		"en-US": {"Jan 1, 2026, Feb 1, 2026, Mar 1, 2026, Apr 1, 2026, May 1, 2026, Jun 1, 2026, Jul 1, 2026, Aug 1, 2026, Sep 1, 2026, Oct 1, 2026, Nov 1, 2026, Dec 1, 2026", "May 1, 2026", "Sun Mon Tue Wed Thu Fri Sat", "Wednesday, May 6, 2026"},
+		"de-DE": {"1. Jan. 2026, 1. Feb. 2026, 1. März 2026, 1. Apr. 2026, 1. Mai 2026, 1. Juni 2026, 1. Juli 2026, 1. Aug. 2026, 1. Sept. 2026, 1. Okt. 2026, 1. Nov. 2026, 1. Dez. 2026", "1. Mai 2026", "So Mo Di Mi Do Fr Sa", "Mittwoch, 6. Mai 2026"},
+		"de-AT": {"1. Jän. 2026, 1. Feb. 2026, 1. März 2026, 1. Apr. 2026, 1. Mai 2026, 1. Juni 2026, 1. Juli 2026, 1. Aug. 2026, 1. Sep. 2026, 1. Okt. 2026, 1. Nov. 2026, 1. Dez. 2026", "1. Mai 2026", "So Mo Di Mi Do Fr Sa", "Mittwoch, 6. Mai 2026"},
+		"de-CH": {"1. Jan. 2026, 1. Feb. 2026, 1. März 2026, 1. Apr. 2026, 1. Mai 2026, 1. Juni 2026, 1. Juli 2026, 1. Aug. 2026, 1. Sept. 2026, 1. Okt. 2026, 1. Nov. 2026, 1. Dez. 2026", "1. Mai 2026", "So Mo Di Mi Do Fr Sa", "Mittwoch, 6. Mai 2026"},
 	} {
 		x := textsIn(t, tag)
 		var months, days []string
@@ -132,7 +149,10 @@ func TestNamesByLocale(t *testing.T) {
 
 func TestWeeksByLocale(t *testing.T) {
 	t.Parallel()
-	for tag, want := range map[string]string{"en-GB": "MO TU WE TH FR SA SU 5", "en-US": "SU MO TU WE TH FR SA 6"} {
+	for tag, want := range map[string]string{
+		"en-GB": "MO TU WE TH FR SA SU 5", "en-US": "SU MO TU WE TH FR SA 6", "de-DE": "MO TU WE TH FR SA SU 5",
+		"de-AT": "MO TU WE TH FR SA SU 5", "de-CH": "MO TU WE TH FR SA SU 5",
+	} {
 		x := textsIn(t, tag)
 		saturday := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 		if got := strings.Join(inWeek(x.locale, weekdays), " ") + " " + x.number(int64(x.dayOfWeek(saturday))); got != want {
@@ -150,6 +170,9 @@ func TestTypedAmountsByLocale(t *testing.T) {
 	for tag, want := range map[string][]int64{
 		"en-GB": {1250, 1250, 1250, 125000, 125000, noAmount, 125000, noAmount, noAmount, noAmount, noAmount, noAmount, noAmount, 7, 123456789, noAmount, noAmount},
 		"en-US": {1250, 1250, 1250, 125000, 125000, noAmount, 125000, noAmount, noAmount, noAmount, noAmount, noAmount, noAmount, 7, 123456789, noAmount, noAmount},
+		"de-DE": {1250, 1250, 1250, 125000, noAmount, 125000, noAmount, 125000, noAmount, noAmount, noAmount, noAmount, noAmount, 7, noAmount, 123456789, noAmount},
+		"de-AT": {1250, 1250, 1250, 125000, noAmount, 125000, noAmount, 125000, noAmount, noAmount, noAmount, noAmount, noAmount, 7, noAmount, 123456789, noAmount},
+		"de-CH": {1250, 1250, 1250, 125000, noAmount, noAmount, noAmount, noAmount, 125000, noAmount, noAmount, noAmount, noAmount, 7, noAmount, noAmount, noAmount},
 	} {
 		x := textsIn(t, tag)
 		for i, text := range typed {
@@ -196,6 +219,18 @@ func FuzzTypedAmount(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestSpellingByLocale(t *testing.T) {
+	t.Parallel()
+	for tag, want := range map[string]string{"de-DE": "Diese Datei ist zu groß.", "de-AT": "Diese Datei ist zu groß.", "de-CH": "Diese Datei ist zu gross."} {
+		if got := textsIn(t, tag).text("library.upload.too_large"); got != want {
+			t.Errorf("%s: %q, want %q", tag, got, want)
+		}
+	}
+	if got := textsIn(t, "de-CH").text("appointments.appointment.of", "title", "Gruß", "name", "Strauß"); got != "Gruß, Strauß" {
+		t.Errorf("a name is spelled %q", got)
+	}
 }
 
 // formatUse matches where a format of a time is named, and goLayout a format that no locale changes.

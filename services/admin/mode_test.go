@@ -66,7 +66,7 @@ func TestEveryCallIsInTheModeOfThePage(t *testing.T) { // invariant 10
 
 // ofCompany are the beginnings of the paths that use live data in both modes.
 var ofCompany = []string{
-	"/", "/account", "/invitation/", "/reset/", "/sign-in", "/sign-out", "/settings", "/settings/administrators", "/settings/company",
+	"/", "/account", "/invitation/", "/language", "/reset/", "/sign-in", "/sign-out", "/settings", "/settings/administrators", "/settings/company",
 	"/settings/invitations/", testModePath,
 }
 

@@ -17,7 +17,7 @@ import (
 
 // request is one request of a browser.
 type request struct {
-	// texts are the messages in the language of the browser.
+	// texts are the messages in the language that the browser chose or prefers.
 	*texts
 	web      *web
 	services services
@@ -213,6 +213,9 @@ type frame struct {
 	// Place is the page to go to after switching to the other mode.
 	Place string
 	Page  any
+	// catalogue and texts are for Languages.
+	catalogue *catalogue
+	texts     *texts
 }
 
 // titled is the data of a page, with its title and its section of the menu.
@@ -267,7 +270,7 @@ func (r *request) fragment(name, block string, data titled) error {
 
 // frame returns the data of the layout and of blocks.
 func (r *request) frame(data titled) *frame {
-	f := &frame{Session: r.session, Key: r.web.newKey(), Page: data}
+	f := &frame{Session: r.session, Key: r.web.newKey(), Page: data, catalogue: r.web.pages.catalogue, texts: r.texts}
 	if r.session != nil {
 		f.CSRF = masked(r.session.csrf[r.session.Mode])
 	}

@@ -73,6 +73,7 @@ func signInRoutes() []route {
 		get("/reset/{token}", everybody, show("reset", (*request).findReset)),
 		post("/reset/{token}", everybody, byAuth(), (*request).resetPassword),
 		post("/sign-out", everybody, byAuth(), (*request).signOut),
+		post("/language", everybody, byAuth(), (*request).chooseLanguage),
 		get("/invitation/{token}", everybody, show("invitation", (*request).findInvitation)),
 		post("/invitation/{token}", everybody, byAuth(), (*request).acceptInvitation),
 	}

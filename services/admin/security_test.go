@@ -112,9 +112,9 @@ func TestForgery(t *testing.T) {
 			t.Error(describe(a))
 		}
 	})
-	t.Run("refuses forged sign-ins and sign-outs from another site", func(t *testing.T) {
+	t.Run("refuses forged sign-ins, sign-outs and languages from another site", func(t *testing.T) {
 		withSignIn(w)
-		for _, path := range []string{"/sign-in", "/sign-out"} {
+		for _, path := range []string{"/sign-in", "/sign-out", "/language"} {
 			if a := w.send(path, url.Values{"email": {"a@b.c"}, "password": {"right"}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); a.StatusCode != http.StatusForbidden {
 				t.Error(describe(a))
 			}

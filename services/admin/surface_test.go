@@ -81,8 +81,8 @@ func TestEveryFormNeedsItsToken(t *testing.T) {
 	}
 }
 
-// ofAuth matches the forms that change data of auth, which writes its own audit entries.
-var ofAuth = regexp.MustCompile(`^/(sign-in|sign-out|reset|invitation|account|test-mode|settings/(api-clients|api-keys|publishable-keys|administrators|invitations|company))(/|$)`)
+// ofAuth matches the forms that change data of auth, which writes its own audit entries, or only cookies.
+var ofAuth = regexp.MustCompile(`^/(sign-in|sign-out|language|reset|invitation|account|test-mode|settings/(api-clients|api-keys|publishable-keys|administrators|invitations|company))(/|$)`)
 
 func TestEveryFormIsAudited(t *testing.T) {
 	t.Parallel()

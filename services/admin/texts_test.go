@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -338,6 +339,62 @@ func TestLanguagesHaveTheSameMessages(t *testing.T) {
 		}
 	}
 }
+
+// element matches a tag of a text, with its attributes.
+var element = regexp.MustCompile(`</?\w[^>]*>`)
+
+// TestMessagesAreTranslated tests that a message of another language has the markup of the English one, and that it
+// is not still English. testdata/same-messages.<language>.txt lists the ids of those whose words are the same.
+func TestMessagesAreTranslated(t *testing.T) {
+	t.Parallel()
+	all := messageFiles(t, files)
+	for name, messages := range all {
+		if name == "en" || strings.Contains(name, "-") {
+			continue
+		}
+		list := "testdata/same-messages." + name + ".txt"
+		body, err := os.ReadFile(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := map[string]bool{}
+		for id := range strings.FieldsSeq(string(body)) {
+			if same[id] = true; messages[id] == nil {
+				t.Errorf("%s: there is no message %s", list, id)
+			}
+		}
+		for id, m := range messages {
+			english := all["en"][id]
+			if english == nil || strings.HasPrefix(id, localePrefix) {
+				continue // TestLanguagesHaveTheSameMessages
+			}
+			checkElements(t, name, m, english)
+			switch isSame := m.Other == english.Other && hasWords(m.Other); {
+			case isSame && !same[id]:
+				t.Errorf("%s: %s is in English: %q; translate it, or add the id to %s", name, id, m.Other, list)
+			case !isSame && same[id]:
+				t.Errorf("%s: %s is not in English; remove it from %s", name, id, list)
+			}
+		}
+	}
+}
+
+// checkElements tests that each form of a message has the elements of the English message.
+func checkElements(t *testing.T, name string, m, english *i18n.Message) {
+	t.Helper()
+	want := slices.Sorted(slices.Values(element.FindAllString(english.Other, -1)))
+	for form, text := range forms(m) {
+		if got := slices.Sorted(slices.Values(element.FindAllString(text, -1))); !slices.Equal(got, want) {
+			t.Errorf("%s: %s (%s) has the elements %q, and English %q", name, m.ID, form, got, want)
+		}
+	}
+}
+
+// noWord matches what is not a letter of a text's own words.
+var noWord = regexp.MustCompile(`</?\w[^>]*>|{{[^}]*}}|[^\pL]`)
+
+// hasWords reports whether a text has more than placeholders, elements and punctuation.
+func hasWords(text string) bool { return noWord.ReplaceAllString(text, "") != "" }
 
 // unquotedAttribute is a placeholder that could end an attribute, or lead elsewhere: only
 // url may be an address.

@@ -131,10 +131,9 @@ func (web *web) handle(route route) {
 
 // request returns a request before its sign-in is checked.
 func (web *web) request(w http.ResponseWriter, r *http.Request) *request {
-	return &request{
-		web: web, services: web.services, w: w, http: r, ctx: r.Context(),
-		texts: web.pages.catalogue.of("", r.Header.Get("Accept-Language")),
-	}
+	req := &request{web: web, services: web.services, w: w, http: r, ctx: r.Context()}
+	req.texts = web.texts(r, req.cookie(languageCookie))
+	return req
 }
 
 // serve admits a request and calls its page.

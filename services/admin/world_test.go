@@ -44,6 +44,13 @@ type backend struct {
 	calls   []call
 	// refused are the methods for which the caller lacked the scopes.
 	refused []string
+	silent  bool // does not record calls
+}
+
+func (b *backend) setSilent(silent bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.silent = silent
 }
 
 // call is a call that a page has made.
@@ -67,7 +74,9 @@ func (b *backend) Invoke(ctx context.Context, method string, req, reply any, _ .
 	if claims := rpc.ClaimsFrom(ctx); claims != nil {
 		token = claims.Raw
 	}
-	b.calls = append(b.calls, call{name, token, rpc.IdempotencyKey(ctx), proto.Clone(req.(proto.Message))})
+	if !b.silent {
+		b.calls = append(b.calls, call{name, token, rpc.IdempotencyKey(ctx), proto.Clone(req.(proto.Message))})
+	}
 	answer, err := b.methods[name], b.admit(method)
 	b.mu.Unlock()
 	if err != nil {
@@ -279,6 +288,7 @@ func (w *world) do(req *http.Request) answer {
 	if mark := strings.Index(string(body), "⟦"); mark >= 0 {
 		w.t.Errorf("%s prints a message without t: %s", req.URL.Path, string(body)[mark:min(mark+80, len(body))])
 	}
+	w.inGerman(req, res)
 	return answer{res, string(body)}
 }
 

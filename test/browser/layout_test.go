@@ -32,6 +32,28 @@ func (w *world) testLayout(t *testing.T, fonts fontSet, pages []place) {
 	b.fitAll(b.testPlaces())
 }
 
+// testGerman checks that every page in German, which has long words, fits a desktop window and a narrow phone.
+func (w *world) testGerman(t *testing.T, pages []place) {
+	b := startChromium(t, liberation()).tab(t, w.url)
+	b.open("/sign-in")
+	b.signIn(w.email, w.password)
+	eval[string](b, `document.cookie = "language=de-DE; path=/"`)
+	for _, p := range pages {
+		if status := b.open(p.path); status != 200 {
+			t.Fatalf("%s is answered %d", p.path, status)
+		}
+		if language := eval[string](b, `document.documentElement.lang`); language != "de-DE" {
+			t.Fatalf("%s is in %s", p.path, language)
+		}
+		for _, width := range []int64{1280, 360} {
+			b.size(width, 900)
+			for _, fault := range b.misfits(width) {
+				t.Errorf("%s in German, %d wide: %s", p.name, width, fault)
+			}
+		}
+	}
+}
+
 // fitAll checks pages in many widths and text sizes.
 func (b *tab) fitAll(pages []place) {
 	b.t.Helper()

@@ -42,6 +42,10 @@ func TestSlowPages(t *testing.T) { // invariants 2 to 4
 		t.Parallel()
 		w.testPages(t, pages)
 	})
+	t.Run("layout in German", func(t *testing.T) {
+		t.Parallel()
+		w.testGerman(t, pages)
+	})
 	for _, fonts := range fontSets() {
 		t.Run("layout in "+fonts.family, func(t *testing.T) {
 			t.Parallel()
