@@ -30,7 +30,7 @@ func isCapability(c roles.Capability) bool {
 	return slices.ContainsFunc(roles.Table(), func(e roles.Entry) bool { return e.Capability == c })
 }
 
-func TestEveryPageIsOpenToTheRolesOfItsCapability(t *testing.T) {
+func TestEveryPageIsOpenToTheRolesOfItsCapability(t *testing.T) { // invariant 12
 	t.Parallel()
 	for _, role := range roles.All() {
 		t.Run(string(role), func(t *testing.T) {
@@ -118,7 +118,7 @@ func (w *world) wantLinksOpen(t *testing.T, role roles.Role, path string) {
 	}
 }
 
-func TestPagesLeadToOpenPages(t *testing.T) {
+func TestPagesLeadToOpenPages(t *testing.T) { // invariant 12
 	t.Parallel()
 	t.Run("front desk", func(t *testing.T) {
 		t.Parallel()
