@@ -155,7 +155,7 @@ func TestPagesLeadToOpenPages(t *testing.T) { // invariant 12
 	})
 }
 
-// withDesk answers what the pages of the front desk read besides the events.
+// withDesk answers what the pages of the front desk read in addition to the events.
 func withDesk(w *world) {
 	on(w.backend, "ListStaff", func(*bookingv1.ListStaffRequest) (*bookingv1.ListStaffResponse, error) {
 		return &bookingv1.ListStaffResponse{}, nil
