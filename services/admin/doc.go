@@ -36,4 +36,7 @@
 //  10. In test mode, every page says so, and its calls carry an access token for the company in test
 //     mode. Only routes that are alwaysLive use live data then.
 //  11. A form that was opened in one mode changes nothing in the other: its CSRF token is of the mode.
+//  12. Every route names a capability of platform/roles, and is open to exactly the roles that have it. A page
+//     leads only to pages and forms that its reader can open. The services check the scopes of the role too, so
+//     no hidden link protects anything.
 package admin

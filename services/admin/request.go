@@ -83,8 +83,8 @@ func (r *request) admit(required roles.Capability) error {
 	return nil
 }
 
-// refuseRole refuses a page that the role of the administrator cannot open. Of the home page, it leads to the first
-// page that they can open.
+// refuseRole refuses a page that the role of the administrator cannot open. Instead of the home page, it opens the
+// first page that they can open.
 func (r *request) refuseRole() error {
 	if r.http.Method == http.MethodGet && r.http.URL.Path == home {
 		return r.to(r.session.Home())

@@ -30,7 +30,7 @@ func isCapability(c roles.Capability) bool {
 	return slices.ContainsFunc(roles.Table(), func(e roles.Entry) bool { return e.Capability == c })
 }
 
-func TestEveryPageIsOpenToTheRolesOfItsCapability(t *testing.T) {
+func TestEveryPageIsOpenToTheRolesOfItsCapability(t *testing.T) { // invariant 12
 	t.Parallel()
 	for _, role := range roles.All() {
 		t.Run(string(role), func(t *testing.T) {
@@ -118,7 +118,7 @@ func (w *world) wantLinksOpen(t *testing.T, role roles.Role, path string) {
 	}
 }
 
-func TestPagesLeadToOpenPages(t *testing.T) {
+func TestPagesLeadToOpenPages(t *testing.T) { // invariant 12
 	t.Parallel()
 	t.Run("front desk", func(t *testing.T) {
 		t.Parallel()
@@ -155,7 +155,7 @@ func TestPagesLeadToOpenPages(t *testing.T) {
 	})
 }
 
-// withDesk answers what the pages of the front desk read besides the events.
+// withDesk answers what the pages of the front desk read in addition to the events.
 func withDesk(w *world) {
 	on(w.backend, "ListStaff", func(*bookingv1.ListStaffRequest) (*bookingv1.ListStaffResponse, error) {
 		return &bookingv1.ListStaffResponse{}, nil

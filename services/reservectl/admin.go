@@ -27,7 +27,7 @@ func (a *app) adminCommand() *cobra.Command {
 			return rowsOf(all, adminRow), next, err
 		})
 	list.Example = `  reservectl admin list --company comp_… --output table`
-	return group("admin", "Manage administrators, the people who sign in to the dashboard", adminCreate(admins), list,
+	return group("admin", "Manage administrators, the people who sign in to the dashboard", adminCreate(admins), list, adminUpdate(admins),
 		adminSwitch(admins, "disable", "Disable an administrator and end their sessions immediately", proto.Bool(true)),
 		adminSwitch(admins, "enable", "Enable a disabled administrator, whose password stays the same", proto.Bool(false)),
 		adminResetPassword(admins))
@@ -35,16 +35,18 @@ func (a *app) adminCommand() *cobra.Command {
 
 func adminCreate(admins administrators) *cobra.Command {
 	var req authv1.CreateAdministratorRequest
-	var role string
+	var duty adminDuty
 	var fromInput bool
 	c := &cobra.Command{
 		Use: "create", Short: "Create an administrator; a generated password is shown only once", Args: exactly(),
 		Example: `  reservectl admin create --company comp_… --email ada@example.com --name "Ada Lovelace"
-  pass show studio | reservectl admin create --company comp_… --email bob@example.com --role staff --password-stdin`,
+  pass show studio | reservectl admin create --company comp_… --email bob@example.com --role front-desk --password-stdin
+  reservectl admin create --company comp_… --email tess@example.com --role teacher --staff staff_…`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if req.Role, err = adminRole(role); err != nil {
+			if req.Role, err = duty.role(); err != nil {
 				return err
 			}
+			req.StaffId = duty.staff
 			if req.Password, err = admins.app.passwordFrom(fromInput); err != nil {
 				return err
 			}
@@ -56,18 +58,60 @@ func adminCreate(admins administrators) *cobra.Command {
 	}
 	c.Flags().StringVar(&req.Email, "email", "", "e-mail address to sign in with")
 	c.Flags().StringVar(&req.Name, "name", "", "name that colleagues see (default: the e-mail address)")
-	c.Flags().StringVar(&role, "role", "owner", "owner (can do everything) or staff (works at the front desk)")
+	duty.flags(c, "owner")
 	c.Flags().BoolVar(&fromInput, "password-stdin", false, "read the password from standard input instead of generating one")
-	completeFlag(c, "role", enum.Names[authv1.AdministratorRole]())
 	return required(c, "email")
 }
 
-func adminRole(name string) (authv1.AdministratorRole, error) {
-	role, ok := enum.Parse[authv1.AdministratorRole](name)
+// adminDuty has the flags for the role of an administrator, and the staff member whose dates a teacher sees.
+type adminDuty struct{ name, staff string }
+
+// roleNames are the values of the flag --role.
+var roleNames = []string{"owner", "manager", "front-desk", "teacher"}
+
+// flags adds the flags to a command.
+func (d *adminDuty) flags(c *cobra.Command, usual string) {
+	c.Flags().StringVar(&d.name, "role", usual, "owner (can do everything), manager (runs the business), front-desk, or teacher (sees their own classes)")
+	c.Flags().StringVar(&d.staff, "staff", "", "staff member whose classes a teacher sees: staff_…")
+	completeFlag(c, "role", roleNames)
+	completeFlag(c, "staff", nil)
+}
+
+// role returns the role. The name of managers in earlier releases, staff, is accepted too.
+func (d *adminDuty) role() (authv1.AdministratorRole, error) {
+	role, ok := enum.Parse[authv1.AdministratorRole](strings.ReplaceAll(d.name, "-", "_"))
 	if !ok {
-		return 0, usageError{fmt.Errorf("--role must be owner or staff, not %q", name)}
+		return 0, usageError{fmt.Errorf("--role must be one of %s, not %q", strings.Join(roleNames, ", "), d.name)}
 	}
 	return role, nil
+}
+
+// adminUpdate changes the role of an administrator.
+func adminUpdate(admins administrators) *cobra.Command {
+	var duty adminDuty
+	var c *cobra.Command
+	c = admins.change("update", "Change the role of an administrator; sessions continue with the new rights",
+		func(ctx context.Context, client authv1.AdministratorServiceClient, idOrEmail string) (row, error) {
+			req := &authv1.UpdateAdministratorRequest{StaffId: flagValue(c, "staff", &duty.staff)}
+			var err error
+			if c.Flags().Changed("role") {
+				role, err := duty.role()
+				if err != nil {
+					return nil, err
+				}
+				req.Role = &role
+			} else if req.StaffId == nil {
+				return nil, usageError{errors.New("give --role or --staff")}
+			}
+			if req.Id, err = adminID(ctx, client, idOrEmail); err != nil {
+				return nil, err
+			}
+			res, err := client.UpdateAdministrator(ctx, req)
+			return adminRow(res.GetAdministrator()), err
+		})
+	c.Example = "  reservectl admin update bob@example.com --company comp_… --role teacher --staff staff_…"
+	duty.flags(c, "")
+	return c
 }
 
 // longestPassword is the most that is read of a password, in bytes. The service accepts less.
@@ -150,21 +194,26 @@ func adminResetPassword(admins administrators) *cobra.Command {
 	return c
 }
 
+// roleText returns the role of an administrator as the flag --role has it.
+func roleText(m *authv1.Administrator) string {
+	return strings.ReplaceAll(enum.Name(m.GetRole()), "_", "-")
+}
+
 func adminRow(m *authv1.Administrator) row {
 	state := "active"
 	if m.GetDisabled() {
 		state = "disabled"
 	}
 	return row{
-		{"id", m.GetId()}, {"email", m.GetEmail()}, {"name", m.GetName()}, {"role", enum.Name(m.GetRole())}, {"state", state},
-		{"totp", m.GetTotpEnabled()}, {"last_signed_in_at", timeOrNil(m.GetLastSignedInAt())},
+		{"id", m.GetId()}, {"email", m.GetEmail()}, {"name", m.GetName()}, {"role", roleText(m)}, {"state", state},
+		{"staff_id", m.GetStaffId()}, {"totp", m.GetTotpEnabled()}, {"last_signed_in_at", timeOrNil(m.GetLastSignedInAt())},
 	}
 }
 
 // passwordRow returns the row of an administrator with a generated password. A password that
 // the operator gave is not printed: password is "" then.
 func passwordRow(m *authv1.Administrator, password string) row {
-	r := row{{"id", m.GetId()}, {"email", m.GetEmail()}, {"role", enum.Name(m.GetRole())}}
+	r := row{{"id", m.GetId()}, {"email", m.GetEmail()}, {"role", roleText(m)}}
 	if password != "" {
 		r = append(r, member{"password", password})
 	}

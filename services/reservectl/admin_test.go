@@ -45,7 +45,7 @@ func (s *admins) ListAdministrators(_ context.Context, req *authv1.ListAdministr
 		}}, nil
 	}
 	return &authv1.ListAdministratorsResponse{Administrators: []*authv1.Administrator{
-		{Id: "admin_2", Email: "bob@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF, Disabled: true},
+		{Id: "admin_2", Email: "bob@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER, Disabled: true},
 	}}, nil
 }
 
@@ -85,8 +85,8 @@ func TestAdmin(t *testing.T) {
 		}
 	})
 	t.Run("create reads a password from standard input and does not print it", func(t *testing.T) { // invariant 2
-		r := run(t, "  spaces count \r\nand no second line\n", "admin", "create", "--email", "bob@example.com", "--role", "staff", "--password-stdin")
-		if r.code != 0 || s.created.GetPassword() != "  spaces count " || strings.Contains(r.out+r.errOut, "spaces count") || !strings.Contains(r.out, `"role": "staff"`) {
+		r := run(t, "  spaces count \r\nand no second line\n", "admin", "create", "--email", "bob@example.com", "--role", "front-desk", "--password-stdin")
+		if r.code != 0 || s.created.GetPassword() != "  spaces count " || strings.Contains(r.out+r.errOut, "spaces count") || !strings.Contains(r.out, `"role": "front-desk"`) {
 			t.Errorf("got %+v, sent %v", r, s.created)
 		}
 	})
@@ -95,8 +95,8 @@ func TestAdmin(t *testing.T) {
 			args, want string
 			code       int
 		}{
-			{"--role staff", "--email is required", 2},
-			{"--email x@example.com --role boss", "owner or staff", 2},
+			{"--role manager", "--email is required", 2},
+			{"--email x@example.com --role boss", "must be one of owner, manager, front-desk, teacher", 2},
 			{"--email x@example.com --password-stdin", "no password on standard input", 2},
 			{"--email taken@example.com", "EMAIL_ALREADY_EXISTS", 1},
 		} {
@@ -104,6 +104,23 @@ func TestAdmin(t *testing.T) {
 			if r.code != tt.code || !strings.Contains(r.errOut, tt.want) {
 				t.Errorf("%s: got %+v", tt.args, r)
 			}
+		}
+	})
+	t.Run("create and update link a teacher to a staff member", func(t *testing.T) {
+		ok(t, "admin", "create", "--email", "tess@example.com", "--role", "teacher", "--staff", "staff_1")
+		if s.created.GetRole() != authv1.AdministratorRole_ADMINISTRATOR_ROLE_TEACHER || s.created.GetStaffId() != "staff_1" {
+			t.Errorf("sent %v", s.created)
+		}
+		ok(t, "admin", "update", "bob@example.com", "--role", "teacher", "--staff", "staff_2")
+		if s.updated.GetId() != "admin_2" || s.updated.GetRole() != authv1.AdministratorRole_ADMINISTRATOR_ROLE_TEACHER || s.updated.GetStaffId() != "staff_2" {
+			t.Errorf("sent %v", s.updated)
+		}
+		ok(t, "admin", "update", "bob@example.com", "--role", "manager")
+		if s.updated.GetRole() != authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER || s.updated.StaffId != nil {
+			t.Errorf("sent %v", s.updated)
+		}
+		if r := run(t, "", "admin", "update", "bob@example.com"); r.code != 2 || !strings.Contains(r.errOut, "--role or --staff") {
+			t.Errorf("got %+v", r)
 		}
 	})
 	t.Run("list prints all pages", func(t *testing.T) {

@@ -27,6 +27,7 @@ func TestDashboard(t *testing.T) {
 	w := newWorld(t, liberation())
 	t.Run("signing in", w.testSigningIn)
 	t.Run("accounts", w.testAccounts)
+	t.Run("roles", w.testRoles)
 	t.Run("API clients", w.testAPIClients)
 	t.Run("webhooks", w.testWebhooks)
 	t.Run("front desk", w.testFrontDesk)

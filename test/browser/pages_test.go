@@ -59,10 +59,11 @@ func (w *world) testPages(t *testing.T, pages []place) {
 	axe := axeSource(t)
 	guest, tester := w.tab(t), w.signedIn(t)
 	guests, tests := w.guestPlaces(t, b, guest), tester.testPlaces()
-	for _, pattern := range unseen(t, slices.Concat(pages, guests, tests)) {
+	teacher, classes := w.teacherPlaces(t)
+	for _, pattern := range unseen(t, slices.Concat(pages, guests, tests, classes)) {
 		t.Errorf("no place is at %s", pattern)
 	}
-	for _, tab := range []*tab{b, guest, tester} {
+	for _, tab := range []*tab{b, guest, tester, teacher} {
 		command(tab, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 		tab.takeProblems()
 	}
@@ -71,6 +72,9 @@ func (w *world) testPages(t *testing.T, pages []place) {
 	}
 	for _, p := range tests {
 		tester.look(t, p, axe)
+	}
+	for _, p := range classes {
+		teacher.look(t, p, axe)
 	}
 	for _, p := range pages {
 		b.look(t, p, axe)

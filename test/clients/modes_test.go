@@ -35,7 +35,7 @@ func TestModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := signIn(t, operator, company)
-	invited := &authv1.InviteAdministratorRequest{Email: id.NewUUID().String() + "@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF}
+	invited := &authv1.InviteAdministratorRequest{Email: id.NewUUID().String() + "@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER}
 	if _, err := operator.Administrators.InviteAdministrator(company.Ctx(t.Context()), invited); err != nil {
 		t.Fatal(err)
 	}

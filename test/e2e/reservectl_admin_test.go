@@ -23,7 +23,7 @@ type adminLine struct {
 func (o operator) testAdmin(t *testing.T) {
 	op := o.s.Platform.Operator(t)
 	companyID := op.NewCompany(t, "Europe/London").ID
-	made := decode[adminLine](t, o.ok(t, "admin", "create", "--company", companyID, "--email", "ada@example.com", "--role", "staff"))
+	made := decode[adminLine](t, o.ok(t, "admin", "create", "--company", companyID, "--email", "ada@example.com", "--role", "manager"))
 	signIn := func(t *testing.T, password string) (*authv1.SignInResponse, error) {
 		t.Helper()
 		return op.Administrators.SignIn(t.Context(), &authv1.SignInRequest{Email: made.Email, Password: password, Address: "192.0.2.1"})

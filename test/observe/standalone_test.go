@@ -257,7 +257,7 @@ func (u *user) useGRPC(t *testing.T) {
 			return err
 		},
 		"an administrator twice": func(ctx context.Context) error {
-			req := &authv1.CreateAdministratorRequest{Email: email, Name: firstName + " " + lastName, Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF}
+			req := &authv1.CreateAdministratorRequest{Email: email, Name: firstName + " " + lastName, Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER}
 			res, err := u.op.Administrators.CreateAdministrator(ctx, req)
 			if err != nil {
 				return err
