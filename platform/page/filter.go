@@ -62,3 +62,13 @@ func (f *Filter) Count(table, stored string, total *int64) pg.Query {
 	}
 	return f.Rows("select count(*) from " + table).Query(pg.First(total))
 }
+
+// CountUpTo is Count that stops at most rows, so that its cost does not depend on the number of rows; 0: at none.
+func (f *Filter) CountUpTo(table, stored string, most int64, total *int64) pg.Query {
+	if most == 0 || !f.narrowed && stored != "" {
+		return f.Count(table, stored, total)
+	}
+	s := f.Rows("select count(*) from (select from " + table)
+	s.SQL += " limit " + s.Arg(most) + ") few"
+	return s.Query(pg.First(total))
+}

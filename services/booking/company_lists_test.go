@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -161,7 +162,9 @@ func TestListCompanyTransactions(t *testing.T) { // invariants 5, 6, 14 and 24
 	}
 	t.Run("names the wrong parameter", func(t *testing.T) {
 		for parameter, req := range map[string]*bookingv1.ListCompanyTransactionsRequest{
-			"page_size": {PageSize: 201}, "page_token": {PageToken: "x"}, "offset": {Offset: -1}, "order": {Order: 99}, "updated_since": {UpdatedSince: &timestamppb.Timestamp{Seconds: 1 << 60}},
+			"purchased_from": {PurchasedFrom: &timestamppb.Timestamp{Seconds: 1 << 60}}, "purchased_before": {PurchasedBefore: &timestamppb.Timestamp{Seconds: 1 << 60}},
+			"total_limit": {TotalLimit: 10_001},
+			"page_size":   {PageSize: 201}, "page_token": {PageToken: "x"}, "offset": {Offset: -1}, "order": {Order: 99}, "updated_since": {UpdatedSince: &timestamppb.Timestamp{Seconds: 1 << 60}},
 		} {
 			_, err := w.bookings.ListCompanyTransactions(w.ctx, req)
 			if f := wantFault(t, err, fault.Invalid, fault.ReasonInvalidParameter); f.Fields[0].Field != parameter {
@@ -179,6 +182,82 @@ func TestListCompanyTransactions(t *testing.T) { // invariants 5, 6, 14 and 24
 		for _, which := range []string{"", "txn_x", id.New[id.Transaction]().String(), w.hold(ann, e, 1, "").GetId()} {
 			_, err := w.bookings.GetTransaction(w.ctx, &bookingv1.GetTransactionRequest{TransactionId: which})
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		}
+	})
+}
+
+func TestListPurchasesOfPeriod(t *testing.T) { // invariants 6 and 14
+	t.Parallel()
+	w := newWorld(t)
+	began := time.Now().Add(-time.Hour)
+	ann := w.customer(w.company, "ann")
+	day := time.Date(2024, 5, 6, 0, 0, 0, 0, time.UTC)
+	var all []string
+	for n, at := range []time.Duration{24*time.Hour - time.Second, 0, -time.Second, 24 * time.Hour, 0} {
+		p := past(fmt.Sprint("p", n), ann.String(), "yoga", 1)
+		p.PurchasedAt = timestamppb.New(day.Add(at))
+		all = append(all, w.mustSend(p)[0].GetId())
+	}
+	midnight := []string{all[1], all[4]} // at the same time, sorted by id
+	slices.Sort(midnight)
+	e := w.event(w.ctx, nil)
+	w.hold(ann, e, 1, "")
+	today := w.mustBook(w.ctx, ann, e, 1).GetId()
+	created, purchased := bookingv1.TransactionOrder_TRANSACTION_ORDER_CREATED, bookingv1.TransactionOrder_TRANSACTION_ORDER_PURCHASED
+	at := func(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }
+	for behaviour, tt := range map[string]struct {
+		req  *bookingv1.ListCompanyTransactionsRequest
+		want []string
+	}{
+		"of a day by their time, imported ones too": {&bookingv1.ListCompanyTransactionsRequest{
+			Order: purchased, PurchasedFrom: at(day), PurchasedBefore: at(day.AddDate(0, 0, 1)),
+		}, []string{midnight[0], midnight[1], all[0]}},
+		"of a day by creation": {&bookingv1.ListCompanyTransactionsRequest{
+			Order: created, PurchasedFrom: at(day), PurchasedBefore: at(day.AddDate(0, 0, 1)),
+		}, []string{all[0], all[1], all[4]}},
+		"of a day by a purchaser": {&bookingv1.ListCompanyTransactionsRequest{
+			Order: purchased, PurchasedFrom: at(day), PurchasedBefore: at(day.AddDate(0, 0, 1)), PurchaserId: ann.String(),
+		}, []string{midnight[0], midnight[1], all[0]}},
+		"of a day, changed since": {&bookingv1.ListCompanyTransactionsRequest{
+			Order: purchased, PurchasedFrom: at(day), PurchasedBefore: at(day.AddDate(0, 0, 1)), UpdatedSince: at(began),
+		}, []string{midnight[0], midnight[1], all[0]}},
+		"before a time":                 {&bookingv1.ListCompanyTransactionsRequest{Order: purchased, PurchasedBefore: at(day)}, all[2:3]},
+		"from a time on, without holds": {&bookingv1.ListCompanyTransactionsRequest{Order: purchased, PurchasedFrom: at(day.AddDate(0, 0, 1))}, []string{all[3], today}},
+		"of all times":                  {&bookingv1.ListCompanyTransactionsRequest{Order: purchased}, []string{all[2], midnight[0], midnight[1], all[0], all[3], today}},
+	} {
+		t.Run("lists purchases "+behaviour+", in pages of any size", func(t *testing.T) {
+			for size := range int32(4) {
+				req := proto.Clone(tt.req).(*bookingv1.ListCompanyTransactionsRequest)
+				var got []string
+				for req.PageSize = size; ; {
+					resp, err := w.bookings.ListCompanyTransactions(w.ctx, req)
+					if err != nil || resp.GetTotal() != int64(len(tt.want)) {
+						t.Fatalf("%d in total, %v", resp.GetTotal(), err)
+					}
+					for _, made := range resp.GetTransactions() {
+						got = append(got, made.GetId())
+					}
+					if req.PageToken = resp.GetNextPageToken(); req.PageToken == "" {
+						break
+					}
+				}
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("pages of %d: got %v\nwant %v", size, got, tt.want)
+				}
+			}
+		})
+	}
+	t.Run("counts them up to the limit", func(t *testing.T) {
+		resp, err := w.bookings.ListCompanyTransactions(w.ctx, &bookingv1.ListCompanyTransactionsRequest{PurchasedFrom: at(day), TotalLimit: 2})
+		if err != nil || resp.GetTotal() != 2 {
+			t.Errorf("%d in total, %v", resp.GetTotal(), err)
+		}
+	})
+	t.Run("lists nothing of another company", func(t *testing.T) { // tenancy
+		other := w.as(id.New[id.Company]())
+		resp, err := w.bookings.ListCompanyTransactions(other, &bookingv1.ListCompanyTransactionsRequest{Order: purchased, PurchasedFrom: at(day)})
+		if err != nil || len(resp.GetTransactions()) != 0 || resp.GetTotal() != 0 {
+			t.Errorf("got %v, %v", resp, err)
 		}
 	})
 }

@@ -47,6 +47,7 @@ func TestSlowEventListPlans(t *testing.T) {
 	at := time.Date(2026, 2, 1, 0, 30, 0, 0, time.UTC)
 	p := page.Page{Order: store.RegistrationsByCreation(), Size: 30}
 	p2 := page.Page{Order: store.TransactionsByCreation(), Size: 30}
+	byPurchase := page.Page{Order: store.TransactionsByPurchase(), Size: 30}
 	in := func(order page.Order, after id.UUID) page.Page {
 		cursor := page.At(at, after)
 		return page.Page{Order: order, Size: 30, After: &cursor}
@@ -86,6 +87,10 @@ func TestSlowEventListPlans(t *testing.T) {
 		{"a page of all transactions", "transactions_pkey", (&store.CompanyQuery{Page: in(store.TransactionsByCreation(), id.UUID{0x80})}).List(w.company)},
 		{"a page of all transactions by change", "transactions_by_change", (&store.CompanyQuery{Page: page.Page{Order: store.TransactionsByChange(), Size: 30}}).List(w.company)},
 		{"a page of all changed transactions", "transactions_by_change", (&store.CompanyQuery{Page: p2, Since: time.Now().Add(-time.Hour)}).List(w.company)},
+		{"a page of the purchases of a period", "transactions_by_purchase", (&store.CompanyQuery{Page: byPurchase, PurchasedFrom: time.Now().Add(-time.Hour), PurchasedBefore: time.Now()}).List(w.company)},
+		{"a later page of the purchases of a period", "transactions_by_purchase", (&store.CompanyQuery{Page: in(store.TransactionsByPurchase(), id.UUID{0x80}), PurchasedBefore: time.Now()}).List(w.company)},
+		{"a page of all purchases by time", "transactions_by_purchase", (&store.CompanyQuery{Page: byPurchase}).List(w.company)},
+		{"the number of the purchases of a period", "transactions_by_purchase", (&store.CompanyQuery{MostCounted: 30, PurchasedFrom: time.Now().Add(-time.Hour), PurchasedBefore: time.Now()}).Total(w.company)},
 		{"a page of a purchaser's transactions", "transactions_by_purchaser", (&store.CompanyQuery{Page: p2, Purchaser: &ann}).List(w.company)},
 		{"registrations by id", "bookings_pkey", pg.Statement{SQL: store.RegistrationsSQL, Args: []any{w.company, some}}},
 		{"registrants by id", "bookings_pkey", pg.Statement{SQL: store.RegistrantsSQL, Args: []any{w.company, some}}},

@@ -1,8 +1,10 @@
 package booking
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"reservation.dev/platform/check"
@@ -194,17 +196,27 @@ func companyQueryOf(r *bookingv1.ListCompanyTransactionsRequest) (*store.Company
 		bookingv1.TransactionOrder_TRANSACTION_ORDER_CREATED_DESC: store.TransactionsByCreationDesc(),
 		bookingv1.TransactionOrder_TRANSACTION_ORDER_UPDATED:      store.TransactionsByChange(),
 		bookingv1.TransactionOrder_TRANSACTION_ORDER_UPDATED_DESC: store.TransactionsByChangeDesc(),
+		bookingv1.TransactionOrder_TRANSACTION_ORDER_PURCHASED:    store.TransactionsByPurchase(),
 	}
 	order, ok := orders[r.GetOrder()]
 	if !ok {
 		return nil, fault.InvalidParameter("order", "enum", "is not an order of transactions")
 	}
-	q := &store.CompanyQuery{Purchaser: id.Filter[id.Customer](r.GetPurchaserId()), MostCounted: mostCounted}
+	q := &store.CompanyQuery{Purchaser: id.Filter[id.Customer](r.GetPurchaserId()), MostCounted: cmp.Or(r.GetTotalLimit(), mostCounted)}
+	if q.MostCounted < 0 || q.MostCounted > mostCounted {
+		return nil, fault.InvalidParameter("total_limit", "range", fmt.Sprintf("must be 0 to %d", mostCounted))
+	}
 	var err error
 	if q.Page, err = page.Read(page.Of(r), order, pageSizes()); err != nil {
 		return nil, err
 	}
-	q.Since, err = check.Bound("updated_since", r.GetUpdatedSince())
+	if q.Since, err = check.Bound("updated_since", r.GetUpdatedSince()); err != nil {
+		return nil, err
+	}
+	if q.PurchasedFrom, err = check.Bound("purchased_from", r.GetPurchasedFrom()); err != nil {
+		return nil, err
+	}
+	q.PurchasedBefore, err = check.Bound("purchased_before", r.GetPurchasedBefore())
 	return q, err
 }
 

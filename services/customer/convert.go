@@ -111,6 +111,12 @@ func listOf(req *customerv1.ListCustomersRequest) (l list, err error) {
 	if err := l.filter.check(); err != nil {
 		return l, err
 	}
+	if l.filter.createdFrom, err = check.Bound("created_from", req.GetCreatedFrom()); err != nil {
+		return l, err
+	}
+	if l.filter.createdBefore, err = check.Bound("created_before", req.GetCreatedBefore()); err != nil {
+		return l, err
+	}
 	l.filter.since, err = check.Bound("updated_since", req.GetUpdatedSince())
 	return l, err
 }

@@ -63,10 +63,14 @@ func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) impo
 // importOutcome is the outcome for the references of a batch.
 type importOutcome struct {
 	rules  emailRules
-	erased map[string]bool        // references of erased customers
-	taken  map[string]bool        // references with an e-mail address that another customer has
-	stored map[string]id.Customer // customers by reference
-	isNew  map[id.Customer]bool
+	erased map[string]bool // references of erased customers
+	// identified are the customers whose identifiers are references, known these references, and deleted those of
+	// deleted customers.
+	identified     map[string]id.Customer
+	known, deleted map[string]bool
+	taken          map[string]bool        // references with an e-mail address that another customer has
+	stored         map[string]id.Customer // customers by reference
+	isNew          map[id.Customer]bool
 }
 
 // result returns the result of a line. The first line with a reference has created the customer.
@@ -78,10 +82,15 @@ func (o importOutcome) result(line importedLine) *customerv1.ImportCustomerResul
 	switch {
 	case o.erased[reference]:
 		return refused(reference, fault.InvalidFields(fault.Field{Field: "reference", Rule: "erased", Message: "belongs to an erased customer"}))
+	case o.deleted[reference]:
+		return refused(reference, fault.InvalidFields(fault.Field{Field: "reference", Rule: "deleted", Message: "is the identifier of a deleted customer"}))
 	case o.taken[reference]:
 		return refused(reference, emailExists())
 	}
-	customer := o.stored[reference]
+	customer, known := o.identified[reference]
+	if !known {
+		customer = o.stored[reference]
+	}
 	r := &customerv1.ImportCustomerResult{
 		Reference: reference, Id: customer.String(), Outcome: customerv1.ImportOutcome_IMPORT_OUTCOME_EXISTED,
 	}

@@ -24,11 +24,14 @@ type filter struct {
 	email    string
 	query    []string  // the words and numbers of a search
 	since    time.Time // of the last change
-	match    *match    // the result of the search in an index; nil: no search
+	// createdFrom and createdBefore bound the creation.
+	createdFrom, createdBefore time.Time
+	match                      *match // the result of the search in an index; nil: no search
 }
 
 func (f filter) isZero() bool {
-	return f.archived == nil && f.email == "" && len(f.query) == 0 && f.match == nil && f.since.IsZero()
+	return f.archived == nil && f.email == "" && len(f.query) == 0 && f.match == nil && f.since.IsZero() &&
+		f.createdFrom.IsZero() && f.createdBefore.IsZero()
 }
 
 // check trims the filter and rejects values that no customer can have and PostgreSQL cannot store.

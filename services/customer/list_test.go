@@ -130,6 +130,10 @@ func TestList(t *testing.T) {
 		{"customers changed since an instant", &customerv1.ListCustomersRequest{UpdatedSince: since}, func(c *customerv1.Customer) bool {
 			return !c.GetUpdatedAt().AsTime().Before(since.AsTime())
 		}},
+		{"customers created in a period", &customerv1.ListCustomersRequest{CreatedFrom: all[3].GetCreatedAt(), CreatedBefore: all[9].GetCreatedAt()}, func(c *customerv1.Customer) bool {
+			at := c.GetCreatedAt().AsTime()
+			return !at.Before(all[3].GetCreatedAt().AsTime()) && at.Before(all[9].GetCreatedAt().AsTime())
+		}},
 		{"customers who match all filters", &customerv1.ListCustomersRequest{Archived: ptr(false), Email: "ZOË.Ö@example.com", UpdatedSince: since}, func(c *customerv1.Customer) bool {
 			return !c.GetArchived() && c.GetEmail() == "Zoë.Ö@Example.com" && !c.GetUpdatedAt().AsTime().Before(since.AsTime())
 		}},
@@ -211,6 +215,8 @@ func TestListRefusals(t *testing.T) {
 		{"order", "enum", &customerv1.ListCustomersRequest{Order: 99}},
 		{"order", "enum", &customerv1.ListCustomersRequest{Order: -1}},
 		{"email", "characters", &customerv1.ListCustomersRequest{Email: "a\x00b"}},
+		{"created_from", "range", &customerv1.ListCustomersRequest{CreatedFrom: &timestamppb.Timestamp{Seconds: math.MaxInt64}}},
+		{"created_before", "range", &customerv1.ListCustomersRequest{CreatedBefore: &timestamppb.Timestamp{Seconds: math.MaxInt64}}},
 		{"updated_since", "range", &customerv1.ListCustomersRequest{UpdatedSince: &timestamppb.Timestamp{Seconds: math.MaxInt64}}},
 		{"page_token", "format", &customerv1.ListCustomersRequest{PageToken: "x"}},
 		{"page_token", "format", &customerv1.ListCustomersRequest{PageToken: id.NewUUID().String()}},

@@ -166,6 +166,9 @@ func TestSlowListPlans(t *testing.T) { // invariant 7
 			filters["changed since"] = filter{since: time.Unix(1_710_100_000, 0)}
 			filters["archived and changed since"] = filter{archived: ptr(true), since: time.Unix(1_710_100_000, 0)}
 		}
+		if o.Column == byCreated {
+			filters["created in a period"] = filter{createdFrom: time.Unix(1_700_000_000, 0), createdBefore: time.Unix(1_700_100_000, 0)}
+		}
 		for name, f := range filters {
 			l := list{Page: page.Page{Order: o, Size: size, After: new(o.Start())}, filter: f}
 			statements = append(statements, statement{fmt.Sprintf("the first page of %s by %s, desc %t", name, o.Column, o.Desc), l, size + 1})

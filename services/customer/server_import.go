@@ -23,6 +23,7 @@ func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.Impo
 	if err != nil {
 		return err
 	}
+	var r rehearsal
 	for {
 		req, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -34,7 +35,12 @@ func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.Impo
 		if len(req.GetCustomers()) == 0 {
 			return fault.InvalidFields(fault.Field{Field: "customers", Rule: "items", Message: "must have at least 1"})
 		}
-		results, err := s.importBatch(stream.Context(), company, req.GetCustomers())
+		var results []*customerv1.ImportCustomerResult
+		if req.GetDryRun() {
+			results, err = s.rehearse(stream.Context(), company, &r, req.GetCustomers())
+		} else {
+			results, err = s.importBatch(stream.Context(), company, req.GetCustomers())
+		}
 		if err != nil {
 			return err
 		}
@@ -92,10 +98,10 @@ func (s *Server) storeBatch(ctx context.Context, tx *pg.Tx, company tenancy.Comp
 	if len(customers) == 0 {
 		return o, nil
 	}
-	if o.erased, err = s.store.erasedReferences(ctx, tx, company.ID, references); err != nil {
+	if err = s.findReferences(ctx, tx, company, references, &o); err != nil {
 		return o, err
 	}
-	customers = without(customers, o.erased)
+	customers = without(without(customers, o.erased), o.known)
 	if o.rules.unique {
 		if o.taken, err = s.store.takenEmails(ctx, tx, company.ID, customers); err != nil {
 			return o, err
@@ -121,6 +127,22 @@ func (s *Server) storeBatch(ctx context.Context, tx *pg.Tx, company tenancy.Comp
 		return o, err
 	}
 	return o, s.outbox.AppendChange(ctx, tx, company.ID, company.ID, outbox.Fact{Field: "imported", Value: strconv.Itoa(len(events))})
+}
+
+// findReferences finds the references that are of erased customers, or identifiers of customers.
+func (s *Server) findReferences(ctx context.Context, tx *pg.Tx, company tenancy.Company, references []string, o *importOutcome) (err error) {
+	if o.erased, err = s.store.erasedReferences(ctx, tx, company.ID, references); err != nil {
+		return err
+	}
+	identified, deleted, err := s.store.byIdentifier(ctx, tx, company.ID, references)
+	if err != nil {
+		return err
+	}
+	o.identified, o.deleted, o.known = identified, deleted, map[string]bool{}
+	for reference := range identified {
+		o.known[reference] = true
+	}
+	return nil
 }
 
 // without returns the customers whose references are not in a set.

@@ -15,13 +15,20 @@ import (
 // another page.
 func (l list) page(company id.Company) *pg.Statement {
 	p, f := l.Page, l.filter
-	if p.Order.Column == byUpdated && !p.Order.Desc {
-		// PostgreSQL can start reading an index at one lower bound only, so it gets the later of
-		// the two.
-		if p.After.Time().Before(f.since) {
-			p.After = new(page.At(f.since, id.UUID{}))
+	// PostgreSQL can start reading an index at one lower bound only, so it gets the later of the two.
+	var bound *time.Time
+	switch {
+	case p.Order.Desc:
+	case p.Order.Column == byUpdated:
+		bound = &f.since
+	case p.Order.Column == byCreated:
+		bound = &f.createdFrom
+	}
+	if bound != nil {
+		if p.After.Time().Before(*bound) {
+			p.After = new(page.At(*bound, id.UUID{}))
 		}
-		f.since = time.Time{}
+		*bound = time.Time{}
 	}
 	s := f.where(company)
 	s.SQL = "select " + columns + " from customers where " + s.SQL
@@ -67,6 +74,12 @@ func (f filter) where(company id.Company) *pg.Statement {
 	}
 	if !f.since.IsZero() {
 		s.And("updated_at >= %s", f.since)
+	}
+	if !f.createdFrom.IsZero() {
+		s.And("created_at >= %s", f.createdFrom)
+	}
+	if !f.createdBefore.IsZero() {
+		s.And("created_at < %s", f.createdBefore)
 	}
 	return s
 }

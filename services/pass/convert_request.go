@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/eventtype"
@@ -196,9 +198,13 @@ const (
 
 // The codes in page tokens for the orders of ledgers.
 const (
-	ledgerOrder     = 5
-	ledgerOrderDesc = 6
+	ledgerOrder          = 5
+	ledgerOrderDesc      = 6
+	ledgerOrderOfCompany = 7
 )
+
+// ledgerSizes returns the page sizes of lists of ledger entries.
+func ledgerSizes() page.Sizes { return page.Sizes{Default: 200, Max: 1000} }
 
 // sortedBy returns the time by which a row is sorted.
 func sortedBy(p page.Page, created, updated time.Time) time.Time {
@@ -222,8 +228,46 @@ func customerPassFilterOf(req *passv1.ListCustomerPassesRequest, today time.Time
 	if f.status, err = filterOf("status", req.GetStatus()); err != nil {
 		return f, err
 	}
+	if f.mostCounted = req.GetTotalLimit(); f.mostCounted < 0 {
+		return f, fault.InvalidParameter("total_limit", "range", "must be 0 or more")
+	}
+	if f.createdFrom, f.createdBefore, err = createdIn(req); err != nil {
+		return f, err
+	}
 	f.updatedSince, err = check.Bound("updated_since", req.GetUpdatedSince())
 	return f, err
+}
+
+// createdIn returns the bounds of the creation in a list request; zero means none.
+func createdIn(req interface {
+	GetCreatedFrom() *timestamppb.Timestamp
+	GetCreatedBefore() *timestamppb.Timestamp
+}) (from, before time.Time, err error) {
+	if from, err = check.Bound("created_from", req.GetCreatedFrom()); err != nil {
+		return from, before, err
+	}
+	before, err = check.Bound("created_before", req.GetCreatedBefore())
+	return from, before, err
+}
+
+// mostEntriesCounted is the largest total of a list of the entries of all passes of a company.
+const mostEntriesCounted = 10_000
+
+// companyLedgerOf reads the filters and the page of a list of the entries of all passes.
+func companyLedgerOf(req *passv1.ListCompanyLedgerEntriesRequest) (q companyLedger, err error) {
+	if q.page, err = page.Read(page.Request{Size: req.GetPageSize()}, page.Order{Code: ledgerOrderOfCompany}, ledgerSizes()); err != nil {
+		return q, err
+	}
+	if token := req.GetPageToken(); token != "" {
+		if q.after, err = decodePosition(token); err != nil {
+			return q, err
+		}
+	}
+	if q.mostCounted = cmp.Or(req.GetTotalLimit(), mostEntriesCounted); q.mostCounted < 0 || q.mostCounted > mostEntriesCounted {
+		return q, fault.InvalidParameter("total_limit", "range", fmt.Sprintf("must be 0 to %d", mostEntriesCounted))
+	}
+	q.from, q.before, err = createdIn(req)
+	return q, err
 }
 
 // filterOf returns the name of a value to filter by; "" if there is no filter.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -220,6 +221,7 @@ func TestFilterPlans(t *testing.T) {
 		"active, from the oldest":        {customerPassFilter{status: statusActive, day: day}, pageStart(t, passv1.PassOrder_PASS_ORDER_CREATED), "customer_passes_current"},
 		"pending, from the oldest":       {customerPassFilter{status: statusPending, day: day}, pageStart(t, passv1.PassOrder_PASS_ORDER_UPDATED), "customer_passes_current"},
 		"paused":                         {customerPassFilter{status: statusPaused}, pageStart(t, passv1.PassOrder_PASS_ORDER_CREATED), "customer_passes_ended"},
+		"of a period":                    {walkedFilter(customerPassFilter{createdFrom: middle, createdBefore: middle.Add(time.Hour)}), walkedPage(t, middle), "customer_passes_created"},
 		"changed since":                  {customerPassFilter{updatedSince: middle}, since, "customer_passes_updated"},
 		"changed since, on a later page": {customerPassFilter{updatedSince: middle}, later, "customer_passes_updated"},
 		"changed since an early time":    {customerPassFilter{updatedSince: p.GetUpdatedAt().AsTime()}, later, "customer_passes_updated"},
@@ -263,6 +265,66 @@ func TestFilterPlans(t *testing.T) {
 		}
 		if len(seen) != 501 {
 			t.Errorf("%d passes", len(seen))
+		}
+	})
+}
+
+// walkedFilter and walkedPage are the filter and the first page of passes that were created from a time on.
+func walkedFilter(f customerPassFilter) customerPassFilter {
+	f, _ = f.walking(page.Page{Order: page.Order{Column: createdAt}})
+	return f
+}
+
+func walkedPage(t *testing.T, from time.Time) page.Page {
+	t.Helper()
+	_, p := customerPassFilter{createdFrom: from}.walking(pageStart(t, passv1.PassOrder_PASS_ORDER_CREATED))
+	return p
+}
+
+// TestPassesOfPeriod lists the passes that were created in a period.
+func TestPassesOfPeriod(t *testing.T) {
+	w := open(t)
+	customer := w.customer()
+	var all []*passv1.CustomerPass
+	for range 5 {
+		all = append(all, w.give(customer, nil))
+	}
+	for order, want := range map[passv1.PassOrder][]string{
+		passv1.PassOrder_PASS_ORDER_CREATED:      {all[1].GetId(), all[2].GetId(), all[3].GetId()},
+		passv1.PassOrder_PASS_ORDER_UNSPECIFIED:  {all[1].GetId(), all[2].GetId(), all[3].GetId()},
+		passv1.PassOrder_PASS_ORDER_CREATED_DESC: {all[3].GetId(), all[2].GetId(), all[1].GetId()},
+	} {
+		for size := range int32(4) {
+			t.Run(fmt.Sprintf("%s in pages of %d has each pass once", order, size), func(t *testing.T) {
+				req := &passv1.ListCustomerPassesRequest{
+					Order: order, PageSize: size, CreatedFrom: all[1].GetCreatedAt(), CreatedBefore: all[4].GetCreatedAt(), TotalLimit: 2,
+				}
+				var got []string
+				for range all {
+					res, err := w.client.ListCustomerPasses(w.as(w.company), req)
+					if err != nil || res.GetTotal() != 2 {
+						t.Fatalf("%d in total, %v", res.GetTotal(), err)
+					}
+					for _, p := range res.GetCustomerPasses() {
+						got = append(got, p.GetId())
+					}
+					if req.PageToken = res.GetNextPageToken(); req.PageToken == "" {
+						break
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("got %v, want %v", got, want)
+				}
+			})
+		}
+	}
+	t.Run("names the wrong parameter", func(t *testing.T) {
+		for want, req := range map[string]*passv1.ListCustomerPassesRequest{
+			"created_from:range": {CreatedFrom: &timestamppb.Timestamp{Seconds: 1 << 60}}, "total_limit:range": {TotalLimit: -1},
+		} {
+			if _, err := w.client.ListCustomerPasses(w.as(w.company), req); faults(err) != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
 		}
 	})
 }

@@ -142,7 +142,7 @@ func (s *Server) ListLedgerEntries(ctx context.Context, req *passv1.ListLedgerEn
 	if req.GetDescending() {
 		order.Code, order.Desc = ledgerOrderDesc, true
 	}
-	p, err := page.Read(page.Of(req), order, page.Sizes{Default: 200, Max: 1000})
+	p, err := page.Read(page.Of(req), order, ledgerSizes())
 	if err != nil {
 		return nil, err
 	}

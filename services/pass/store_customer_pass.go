@@ -60,19 +60,35 @@ func (s *store) customerPass(ctx context.Context, company id.Company, pass id.Cu
 
 // customerPassFilter filters a list of customer passes; zero means no filter.
 type customerPassFilter struct {
-	customer     *id.Customer
-	passType     *id.PassType
-	status       string    // the status as shown on day
-	day          time.Time // of the status
-	updatedSince time.Time
+	customer                   *id.Customer
+	passType                   *id.PassType
+	status                     string    // the status as shown on day
+	day                        time.Time // of the status
+	updatedSince               time.Time
+	createdFrom, createdBefore time.Time
+	mostCounted                int64 // the largest total; 0: any
 }
 
 // customerPasses returns a page of customer passes and the number of matches.
 func (s *store) customerPasses(ctx context.Context, company id.Company, f customerPassFilter, p page.Page) (passes []CustomerPass, total int64, err error) {
 	where := f.where(company)
-	err = s.ReadOf(ctx, company, f.page(where, customerPassColumns, p).Query(pg.Collect(&passes)),
-		where.Count("customer_passes", customerPassTotalSQL, &total))
+	count := where.CountUpTo("customer_passes", customerPassTotalSQL, f.mostCounted, &total)
+	f, p = f.walking(p)
+	err = s.ReadOf(ctx, company, f.page(f.where(company), customerPassColumns, p).Query(pg.Collect(&passes)), count)
 	return passes, total, err
+}
+
+// walking returns the filter and the page of a statement that walks along the creation of passes. The index is
+// searched from one lower bound: that of the page, or of the filter on its first page.
+func (f customerPassFilter) walking(p page.Page) (customerPassFilter, page.Page) {
+	if p.Order.Column != "created_at" || p.Order.Desc || f.createdFrom.IsZero() {
+		return f, p
+	}
+	if p.After == nil || p.After.Time().Before(f.createdFrom) {
+		p.After = new(page.At(f.createdFrom, id.UUID{}))
+	}
+	f.createdFrom = time.Time{}
+	return f, p
 }
 
 func (f customerPassFilter) where(company id.Company) *page.Filter {
@@ -85,6 +101,10 @@ func (f customerPassFilter) where(company id.Company) *page.Filter {
 	}
 	f.hasStatus(where)
 	where.Since("updated_at", f.updatedSince)
+	where.Since("created_at", f.createdFrom)
+	if !f.createdBefore.IsZero() {
+		where.And("created_at < %s", f.createdBefore)
+	}
 	return where
 }
 

@@ -275,6 +275,7 @@ func customerTests() []callTest {
 		}},
 		{"customer-pass adjust cp_1 --credits -2 --reason Mistake", passv1.PassService_AdjustCredits_FullMethodName, &passv1.AdjustCreditsRequest{CustomerPassId: "cp_1", Credits: -2, Reason: "Mistake"}},
 		{"customer-pass ledger cp_1 --descending", passv1.PassService_ListLedgerEntries_FullMethodName, &passv1.ListLedgerEntriesRequest{CustomerPassId: "cp_1", PageSize: 50, Descending: true}},
+		{"customer-pass entries --created-from 2026-03-01", passv1.PassService_ListCompanyLedgerEntries_FullMethodName, &passv1.ListCompanyLedgerEntriesRequest{PageSize: 50, CreatedFrom: timestamppb.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))}},
 		{"publishable-key list", authv1.PublishableKeyService_ListPublishableKeys_FullMethodName, &authv1.ListPublishableKeysRequest{}},
 		{"publishable-key get pub_1", authv1.PublishableKeyService_GetPublishableKey_FullMethodName, &authv1.GetPublishableKeyRequest{Id: "pub_1"}},
 		{"publishable-key create --name Site --origin https://a.example,https://b.example", authv1.PublishableKeyService_CreatePublishableKey_FullMethodName, &authv1.CreatePublishableKeyRequest{

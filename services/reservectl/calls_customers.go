@@ -119,6 +119,14 @@ func (a *app) customerPassCommand() *cobra.Command {
 			args: []string{"customer_pass_id"}, columns: []string{"sequence", "created_at", "kind", "credits", "balance", "transaction=redemption_id", "registration=item_id", "reason", "actor"},
 			none: "no changes", examples: []string{"cp_… --descending"},
 		},
+		{
+			use: "entries", short: "List the changes of the credits of all passes, oldest first", method: passv1.PassService_ListCompanyLedgerEntries_FullMethodName,
+			columns: []string{
+				"created_at=entry.created_at", "customer_pass_id", "customer_id", "title=pass_title", "kind=entry.kind", "credits=entry.credits",
+				"balance=entry.balance", "reason=entry.reason",
+			},
+			none: "no changes", examples: []string{"--created-from 2026-03-01 --created-before 2026-04-01"},
+		},
 	})
 }
 

@@ -33,12 +33,29 @@ type CompanyQuery struct {
 	Purchaser   *id.Customer // nil: of all purchasers
 	Since       time.Time    // zero: none
 	MostCounted int64        // the largest total
+	// PurchasedFrom and PurchasedBefore bound the time of the purchase; zero: no bound.
+	PurchasedFrom, PurchasedBefore time.Time
+}
+
+// ofPeriod reports whether the time of the purchase is bounded.
+func (q *CompanyQuery) ofPeriod() bool {
+	return !q.PurchasedFrom.IsZero() || !q.PurchasedBefore.IsZero()
+}
+
+// andPeriod adds the bounds of the time of the purchase.
+func (q *CompanyQuery) andPeriod(s *pg.Statement) {
+	if !q.PurchasedFrom.IsZero() {
+		s.And("t.purchased_at >= %s", q.PurchasedFrom)
+	}
+	if !q.PurchasedBefore.IsZero() {
+		s.And("t.purchased_at < %s", q.PurchasedBefore)
+	}
 }
 
 // from begins a statement on the transactions that match q.
 func (q *CompanyQuery) from(company id.Company) pg.Statement {
 	s := pg.Statement{SQL: confirmedSQL, Args: []any{company}}
-	filtered := q.Purchaser != nil || !q.Since.IsZero()
+	filtered := q.Purchaser != nil || !q.Since.IsZero() || q.ofPeriod()
 	if filtered {
 		s.SQL = filteredSQL
 	}
@@ -48,6 +65,7 @@ func (q *CompanyQuery) from(company id.Company) pg.Statement {
 	if !q.Since.IsZero() {
 		s.And(changedAt+" >= %s", q.Since)
 	}
+	q.andPeriod(&s)
 	if filtered {
 		s.SQL += " offset 0) t where true"
 	}
@@ -56,8 +74,16 @@ func (q *CompanyQuery) from(company id.Company) pg.Statement {
 
 // Total returns the statement that counts the transactions that match q, up to the limit.
 func (q *CompanyQuery) Total(company id.Company) pg.Statement {
-	s := q.from(company)
+	from := *q
 	if q.Purchaser == nil && q.Since.IsZero() {
+		from.PurchasedFrom, from.PurchasedBefore = time.Time{}, time.Time{} // conditions on the index that the count walks
+	}
+	s := from.from(company)
+	switch {
+	case from.ofPeriod() != q.ofPeriod():
+		q.andPeriod(&s)
+		s.SQL += " order by t.purchased_at, t.id"
+	case q.Purchaser == nil && q.Since.IsZero():
 		s.SQL += " order by t.id" // along the index that the list walks
 	}
 	s.SQL = "select count(*) from (select" + s.SQL + " limit " + s.Arg(q.MostCounted) + ") n"
@@ -68,15 +94,33 @@ func (q *CompanyQuery) Total(company id.Company) pg.Statement {
 // transaction.
 func (q *CompanyQuery) List(company id.Company) pg.Statement {
 	from := *q
-	if q.Purchaser == nil && q.Page.Order.Column != "" {
+	switch walks := q.Purchaser == nil; {
+	case walks && q.Page.Order.Column == changedAt:
 		from.Since = time.Time{} // a condition on the index that the page walks
+	case walks && q.Page.Order.Column == purchasedAt && q.Since.IsZero():
+		return q.listPurchased(company)
 	}
 	s := from.from(company)
 	if from.Since != q.Since {
 		s.And(changedAt+" >= %s", q.Since)
 	}
-	s.SQL = "select t.id, " + changedAt + s.SQL
+	s.SQL = "select t.id, " + changedAt + ", t.purchased_at" + s.SQL
 	addPage(&s, q.Page)
+	return s
+}
+
+// listPurchased is List along the index of the times of purchases. The index is searched from one lower bound:
+// that of the page, or of the period on its first page.
+func (q *CompanyQuery) listPurchased(company id.Company) pg.Statement {
+	p := q.Page
+	if p.After == nil || p.After.Time().Before(q.PurchasedFrom) {
+		p.After = new(page.At(q.PurchasedFrom, id.UUID{}))
+	}
+	s := pg.Statement{SQL: "select t.id, " + changedAt + ", t.purchased_at" + confirmedSQL, Args: []any{company}}
+	if !q.PurchasedBefore.IsZero() {
+		s.And("t.purchased_at < %s", q.PurchasedBefore)
+	}
+	addPage(&s, p)
 	return s
 }
 
@@ -94,14 +138,26 @@ func TransactionsByChangeDesc() page.Order {
 	return page.Order{Code: 35, Column: changedAt, ID: "t.id", Desc: true}
 }
 
+// TransactionsByPurchase sorts transactions by the time of the purchase.
+func TransactionsByPurchase() page.Order {
+	return page.Order{Code: 36, Column: purchasedAt, ID: "t.id"}
+}
+
+// purchasedAt is the column of the time of a purchase.
+const purchasedAt = "t.purchased_at"
+
 // ListedTransaction is a transaction of a list.
 type ListedTransaction struct {
-	ID        id.Transaction
-	ChangedAt time.Time
+	ID          id.Transaction
+	ChangedAt   time.Time
+	PurchasedAt time.Time
 }
 
 // Cursor returns the cursor of the transaction in an order.
 func (t *ListedTransaction) Cursor(o page.Order) page.Cursor {
+	if o.Column == purchasedAt {
+		return page.At(t.PurchasedAt, t.ID.UUID())
+	}
 	return cursorOf(o, t.ID.UUID(), t.ChangedAt)
 }
 
@@ -112,7 +168,7 @@ func (s *Store) CompanyTransactionIDs(ctx context.Context, company id.Company, q
 	err = s.ReadOf(ctx, company,
 		pg.Query{SQL: list.SQL, Args: list.Args, Scan: pg.Each(func(rows pgx.Rows) error {
 			var t ListedTransaction
-			err := rows.Scan(&t.ID, &t.ChangedAt)
+			err := rows.Scan(&t.ID, &t.ChangedAt, &t.PurchasedAt)
 			page = append(page, t)
 			return err
 		})},

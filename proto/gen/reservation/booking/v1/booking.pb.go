@@ -148,8 +148,8 @@ func (PaymentMethod) EnumDescriptor() ([]byte, []int) {
 }
 
 // TransactionOrder is the order of a list: by the creation of the purchase or hold (for an imported
-// transaction, by the import), or by last change. Transactions that compare equal are ordered by id. A
-// page_token is valid only for the order in which it was issued.
+// transaction, by the import), by last change, or by the time of the purchase. Transactions that compare
+// equal are ordered by id. A page_token is valid only for the order in which it was issued.
 type TransactionOrder int32
 
 const (
@@ -158,6 +158,7 @@ const (
 	TransactionOrder_TRANSACTION_ORDER_CREATED_DESC TransactionOrder = 2
 	TransactionOrder_TRANSACTION_ORDER_UPDATED      TransactionOrder = 3
 	TransactionOrder_TRANSACTION_ORDER_UPDATED_DESC TransactionOrder = 4
+	TransactionOrder_TRANSACTION_ORDER_PURCHASED    TransactionOrder = 5
 )
 
 // Enum value maps for TransactionOrder.
@@ -168,6 +169,7 @@ var (
 		2: "TRANSACTION_ORDER_CREATED_DESC",
 		3: "TRANSACTION_ORDER_UPDATED",
 		4: "TRANSACTION_ORDER_UPDATED_DESC",
+		5: "TRANSACTION_ORDER_PURCHASED",
 	}
 	TransactionOrder_value = map[string]int32{
 		"TRANSACTION_ORDER_UNSPECIFIED":  0,
@@ -175,6 +177,7 @@ var (
 		"TRANSACTION_ORDER_CREATED_DESC": 2,
 		"TRANSACTION_ORDER_UPDATED":      3,
 		"TRANSACTION_ORDER_UPDATED_DESC": 4,
+		"TRANSACTION_ORDER_PURCHASED":    5,
 	}
 )
 
@@ -1577,7 +1580,13 @@ type ListCompanyTransactionsRequest struct {
 	// cust_ identifier of the purchaser; if empty, of any purchaser.
 	PurchaserId string `protobuf:"bytes,5,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
 	// Returns only transactions changed at or after this time.
-	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	// Returns only transactions purchased at or after purchased_from and before purchased_before. In the order
+	// TRANSACTION_ORDER_PURCHASED, the cost of a page depends only on the page.
+	PurchasedFrom   *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=purchased_from,json=purchasedFrom,proto3" json:"purchased_from,omitempty"`
+	PurchasedBefore *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=purchased_before,json=purchasedBefore,proto3" json:"purchased_before,omitempty"`
+	// Counts the transactions that match up to this limit, at most 10000. 0: 10000.
+	TotalLimit    int64 `protobuf:"varint,9,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1654,11 +1663,32 @@ func (x *ListCompanyTransactionsRequest) GetUpdatedSince() *timestamppb.Timestam
 	return nil
 }
 
+func (x *ListCompanyTransactionsRequest) GetPurchasedFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PurchasedFrom
+	}
+	return nil
+}
+
+func (x *ListCompanyTransactionsRequest) GetPurchasedBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PurchasedBefore
+	}
+	return nil
+}
+
+func (x *ListCompanyTransactionsRequest) GetTotalLimit() int64 {
+	if x != nil {
+		return x.TotalLimit
+	}
+	return 0
+}
+
 type ListCompanyTransactionsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Transactions  []*Transaction         `protobuf:"bytes,1,rep,name=transactions,proto3" json:"transactions,omitempty"`
 	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// Number of transactions that match, at most 10000.
+	// Number of transactions that match, at most total_limit.
 	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3909,7 +3939,7 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\ftransactions\x18\x01 \x03(\v2#.reservation.booking.v1.TransactionR\ftransactions\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x1b\n" +
-	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"\xab\x02\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"\xd6\x03\n" +
 	"\x1eListCompanyTransactionsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
@@ -3917,7 +3947,11 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x06offset\x18\x03 \x01(\x03R\x06offset\x12>\n" +
 	"\x05order\x18\x04 \x01(\x0e2(.reservation.booking.v1.TransactionOrderR\x05order\x12*\n" +
 	"\fpurchaser_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\vpurchaserId\x12?\n" +
-	"\rupdated_since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\xa8\x01\n" +
+	"\rupdated_since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12A\n" +
+	"\x0epurchased_from\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\rpurchasedFrom\x12E\n" +
+	"\x10purchased_before\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x0fpurchasedBefore\x12\x1f\n" +
+	"\vtotal_limit\x18\t \x01(\x03R\n" +
+	"totalLimit\"\xa8\x01\n" +
 	"\x1fListCompanyTransactionsResponse\x12G\n" +
 	"\ftransactions\x18\x01 \x03(\v2#.reservation.booking.v1.TransactionR\ftransactions\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
@@ -4109,13 +4143,14 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x1cPAYMENT_METHOD_BANK_TRANSFER\x10\x04\x12\x19\n" +
 	"\x15PAYMENT_METHOD_ONLINE\x10\x05\x12\x18\n" +
 	"\x14PAYMENT_METHOD_OTHER\x10\x06\x12\x17\n" +
-	"\x13PAYMENT_METHOD_FREE\x10\a*\xbb\x01\n" +
+	"\x13PAYMENT_METHOD_FREE\x10\a*\xdc\x01\n" +
 	"\x10TransactionOrder\x12!\n" +
 	"\x1dTRANSACTION_ORDER_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19TRANSACTION_ORDER_CREATED\x10\x01\x12\"\n" +
 	"\x1eTRANSACTION_ORDER_CREATED_DESC\x10\x02\x12\x1d\n" +
 	"\x19TRANSACTION_ORDER_UPDATED\x10\x03\x12\"\n" +
-	"\x1eTRANSACTION_ORDER_UPDATED_DESC\x10\x04*\x8f\x01\n" +
+	"\x1eTRANSACTION_ORDER_UPDATED_DESC\x10\x04\x12\x1f\n" +
+	"\x1bTRANSACTION_ORDER_PURCHASED\x10\x05*\x8f\x01\n" +
 	"\n" +
 	"HoldStatus\x12\x1b\n" +
 	"\x17HOLD_STATUS_UNSPECIFIED\x10\x00\x12\x16\n" +
@@ -4277,83 +4312,85 @@ var file_reservation_booking_v1_booking_proto_depIdxs = []int32{
 	7,  // 21: reservation.booking.v1.ListTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
 	2,  // 22: reservation.booking.v1.ListCompanyTransactionsRequest.order:type_name -> reservation.booking.v1.TransactionOrder
 	50, // 23: reservation.booking.v1.ListCompanyTransactionsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	7,  // 24: reservation.booking.v1.ListCompanyTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
-	8,  // 25: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
-	23, // 26: reservation.booking.v1.CancelBookingResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
-	37, // 27: reservation.booking.v1.CancelBookingResponse.registration:type_name -> reservation.booking.v1.Registration
-	50, // 28: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
-	23, // 29: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
-	8,  // 30: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
-	37, // 31: reservation.booking.v1.RefundBookingResponse.registration:type_name -> reservation.booking.v1.Registration
-	11, // 32: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
-	50, // 33: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
-	8,  // 34: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
-	3,  // 35: reservation.booking.v1.Hold.status:type_name -> reservation.booking.v1.HoldStatus
-	50, // 36: reservation.booking.v1.Hold.created_at:type_name -> google.protobuf.Timestamp
-	29, // 37: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
-	1,  // 38: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	7,  // 39: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	29, // 40: reservation.booking.v1.GetHoldResponse.hold:type_name -> reservation.booking.v1.Hold
-	29, // 41: reservation.booking.v1.ReleaseHoldResponse.hold:type_name -> reservation.booking.v1.Hold
-	8,  // 42: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
-	6,  // 43: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	50, // 44: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
-	50, // 45: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
-	4,  // 46: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
-	50, // 47: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	0,  // 48: reservation.booking.v1.ListRegistrationsRequest.attendance:type_name -> reservation.booking.v1.Attendance
-	50, // 49: reservation.booking.v1.ListRegistrationsRequest.starts_from:type_name -> google.protobuf.Timestamp
-	50, // 50: reservation.booking.v1.ListRegistrationsRequest.starts_before:type_name -> google.protobuf.Timestamp
-	37, // 51: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
-	37, // 52: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
-	0,  // 53: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
-	8,  // 54: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
-	37, // 55: reservation.booking.v1.RecordAttendanceResponse.registration:type_name -> reservation.booking.v1.Registration
-	45, // 56: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
-	50, // 57: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
-	46, // 58: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
-	47, // 59: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
-	9,  // 60: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
-	10, // 61: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
-	51, // 62: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
-	50, // 63: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
-	49, // 64: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
-	5,  // 65: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
-	13, // 66: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
-	15, // 67: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
-	17, // 68: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
-	19, // 69: reservation.booking.v1.BookingService.ListCompanyTransactions:input_type -> reservation.booking.v1.ListCompanyTransactionsRequest
-	21, // 70: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
-	24, // 71: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
-	26, // 72: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
-	28, // 73: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
-	31, // 74: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
-	33, // 75: reservation.booking.v1.BookingService.GetHold:input_type -> reservation.booking.v1.GetHoldRequest
-	35, // 76: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
-	38, // 77: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
-	40, // 78: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
-	42, // 79: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
-	44, // 80: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
-	14, // 81: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
-	16, // 82: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
-	18, // 83: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
-	20, // 84: reservation.booking.v1.BookingService.ListCompanyTransactions:output_type -> reservation.booking.v1.ListCompanyTransactionsResponse
-	22, // 85: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
-	25, // 86: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
-	27, // 87: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
-	30, // 88: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
-	32, // 89: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
-	34, // 90: reservation.booking.v1.BookingService.GetHold:output_type -> reservation.booking.v1.GetHoldResponse
-	36, // 91: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
-	39, // 92: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
-	41, // 93: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
-	43, // 94: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
-	48, // 95: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
-	81, // [81:96] is the sub-list for method output_type
-	66, // [66:81] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	50, // 24: reservation.booking.v1.ListCompanyTransactionsRequest.purchased_from:type_name -> google.protobuf.Timestamp
+	50, // 25: reservation.booking.v1.ListCompanyTransactionsRequest.purchased_before:type_name -> google.protobuf.Timestamp
+	7,  // 26: reservation.booking.v1.ListCompanyTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
+	8,  // 27: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
+	23, // 28: reservation.booking.v1.CancelBookingResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
+	37, // 29: reservation.booking.v1.CancelBookingResponse.registration:type_name -> reservation.booking.v1.Registration
+	50, // 30: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
+	23, // 31: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
+	8,  // 32: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
+	37, // 33: reservation.booking.v1.RefundBookingResponse.registration:type_name -> reservation.booking.v1.Registration
+	11, // 34: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
+	50, // 35: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 36: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
+	3,  // 37: reservation.booking.v1.Hold.status:type_name -> reservation.booking.v1.HoldStatus
+	50, // 38: reservation.booking.v1.Hold.created_at:type_name -> google.protobuf.Timestamp
+	29, // 39: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
+	1,  // 40: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	7,  // 41: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	29, // 42: reservation.booking.v1.GetHoldResponse.hold:type_name -> reservation.booking.v1.Hold
+	29, // 43: reservation.booking.v1.ReleaseHoldResponse.hold:type_name -> reservation.booking.v1.Hold
+	8,  // 44: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
+	6,  // 45: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	50, // 46: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
+	50, // 47: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
+	4,  // 48: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
+	50, // 49: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	0,  // 50: reservation.booking.v1.ListRegistrationsRequest.attendance:type_name -> reservation.booking.v1.Attendance
+	50, // 51: reservation.booking.v1.ListRegistrationsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	50, // 52: reservation.booking.v1.ListRegistrationsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	37, // 53: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
+	37, // 54: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
+	0,  // 55: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
+	8,  // 56: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
+	37, // 57: reservation.booking.v1.RecordAttendanceResponse.registration:type_name -> reservation.booking.v1.Registration
+	45, // 58: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
+	50, // 59: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
+	46, // 60: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
+	47, // 61: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
+	9,  // 62: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
+	10, // 63: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
+	51, // 64: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
+	50, // 65: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
+	49, // 66: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
+	5,  // 67: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
+	13, // 68: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
+	15, // 69: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
+	17, // 70: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
+	19, // 71: reservation.booking.v1.BookingService.ListCompanyTransactions:input_type -> reservation.booking.v1.ListCompanyTransactionsRequest
+	21, // 72: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
+	24, // 73: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
+	26, // 74: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
+	28, // 75: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
+	31, // 76: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
+	33, // 77: reservation.booking.v1.BookingService.GetHold:input_type -> reservation.booking.v1.GetHoldRequest
+	35, // 78: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
+	38, // 79: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
+	40, // 80: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
+	42, // 81: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
+	44, // 82: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
+	14, // 83: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
+	16, // 84: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
+	18, // 85: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
+	20, // 86: reservation.booking.v1.BookingService.ListCompanyTransactions:output_type -> reservation.booking.v1.ListCompanyTransactionsResponse
+	22, // 87: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
+	25, // 88: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
+	27, // 89: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
+	30, // 90: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
+	32, // 91: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
+	34, // 92: reservation.booking.v1.BookingService.GetHold:output_type -> reservation.booking.v1.GetHoldResponse
+	36, // 93: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
+	39, // 94: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
+	41, // 95: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
+	43, // 96: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
+	48, // 97: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
+	83, // [83:98] is the sub-list for method output_type
+	68, // [68:83] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_booking_proto_init() }

@@ -1162,7 +1162,10 @@ type ListCustomersRequest struct {
 	Query string `protobuf:"bytes,8,opt,name=query,proto3" json:"query,omitempty"`
 	// The limit of the count for totals that are not stored: a total equal to it means
 	// "this many or more". 0: no limit.
-	TotalLimit    int64 `protobuf:"varint,9,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
+	TotalLimit int64 `protobuf:"varint,9,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
+	// Only customers created at or after created_from and before created_before.
+	CreatedFrom   *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_from,json=createdFrom,proto3" json:"created_from,omitempty"`
+	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1258,6 +1261,20 @@ func (x *ListCustomersRequest) GetTotalLimit() int64 {
 		return x.TotalLimit
 	}
 	return 0
+}
+
+func (x *ListCustomersRequest) GetCreatedFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedFrom
+	}
+	return nil
+}
+
+func (x *ListCustomersRequest) GetCreatedBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedBefore
+	}
+	return nil
 }
 
 type ListCustomersResponse struct {
@@ -1528,7 +1545,11 @@ func (x *ExportCustomersResponse) GetCount() int32 {
 type ImportCustomersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 5000.
-	Customers     []*ImportedCustomer `protobuf:"bytes,1,rep,name=customers,proto3" json:"customers,omitempty"`
+	Customers []*ImportedCustomer `protobuf:"bytes,1,rep,name=customers,proto3" json:"customers,omitempty"`
+	// Answers as if the customers of this request, and of those with dry_run before it, were stored, and stores
+	// nothing. A customer that would be created has no id in the response. A stream can have at most 100000
+	// customers with dry_run.
+	DryRun        bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1568,6 +1589,13 @@ func (x *ImportCustomersRequest) GetCustomers() []*ImportedCustomer {
 		return x.Customers
 	}
 	return nil
+}
+
+func (x *ImportCustomersRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
 }
 
 // ImportedCustomer is a customer from an earlier system. Its texts can be longer than
@@ -1887,7 +1915,7 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12.\n" +
 	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
 	"\x11_expected_version\"\x18\n" +
-	"\x16DeleteCustomerResponse\"\x81\x03\n" +
+	"\x16DeleteCustomerResponse\"\x83\x04\n" +
 	"\x14ListCustomersRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
@@ -1899,7 +1927,10 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x05email\x18\a \x01(\tB\b\xbaH\x05r\x03(\xfe\x01R\x05email\x12\x1d\n" +
 	"\x05query\x18\b \x01(\tB\a\xbaH\x04r\x02\x18dR\x05query\x12\x1f\n" +
 	"\vtotal_limit\x18\t \x01(\x03R\n" +
-	"totalLimitB\v\n" +
+	"totalLimit\x12=\n" +
+	"\fcreated_from\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedFrom\x12A\n" +
+	"\x0ecreated_before\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBeforeB\v\n" +
 	"\t_archived\"\x96\x01\n" +
 	"\x15ListCustomersResponse\x12?\n" +
 	"\tcustomers\x18\x01 \x03(\v2!.reservation.customer.v1.CustomerR\tcustomers\x12&\n" +
@@ -1915,9 +1946,10 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\rupdated_since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"C\n" +
 	"\x17ExportCustomersResponse\x12\x12\n" +
 	"\x04json\x18\x01 \x01(\fR\x04json\x12\x14\n" +
-	"\x05count\x18\x02 \x01(\x05R\x05count\"l\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\"\x85\x01\n" +
 	"\x16ImportCustomersRequest\x12R\n" +
-	"\tcustomers\x18\x01 \x03(\v2).reservation.customer.v1.ImportedCustomerB\t\xbaH\x06\x92\x01\x03\x10\x88'R\tcustomers\"\xa3\x02\n" +
+	"\tcustomers\x18\x01 \x03(\v2).reservation.customer.v1.ImportedCustomerB\t\xbaH\x06\x92\x01\x03\x10\x88'R\tcustomers\x12\x17\n" +
+	"\adry_run\x18\x02 \x01(\bR\x06dryRun\"\xa3\x02\n" +
 	"\x10ImportedCustomer\x12&\n" +
 	"\treference\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\treference\x12'\n" +
 	"\n" +
@@ -2039,37 +2071,39 @@ var file_reservation_customer_v1_customer_proto_depIdxs = []int32{
 	3,  // 10: reservation.customer.v1.ArchiveCustomerResponse.customer:type_name -> reservation.customer.v1.Customer
 	26, // 11: reservation.customer.v1.ListCustomersRequest.updated_since:type_name -> google.protobuf.Timestamp
 	0,  // 12: reservation.customer.v1.ListCustomersRequest.order:type_name -> reservation.customer.v1.CustomerOrder
-	3,  // 13: reservation.customer.v1.ListCustomersResponse.customers:type_name -> reservation.customer.v1.Customer
-	1,  // 14: reservation.customer.v1.ExportMember.field:type_name -> reservation.customer.v1.CustomerField
-	19, // 15: reservation.customer.v1.ExportCustomersRequest.members:type_name -> reservation.customer.v1.ExportMember
-	26, // 16: reservation.customer.v1.ExportCustomersRequest.updated_since:type_name -> google.protobuf.Timestamp
-	23, // 17: reservation.customer.v1.ImportCustomersRequest.customers:type_name -> reservation.customer.v1.ImportedCustomer
-	26, // 18: reservation.customer.v1.ImportedCustomer.created_at:type_name -> google.protobuf.Timestamp
-	25, // 19: reservation.customer.v1.ImportCustomersResponse.results:type_name -> reservation.customer.v1.ImportCustomerResult
-	2,  // 20: reservation.customer.v1.ImportCustomerResult.outcome:type_name -> reservation.customer.v1.ImportOutcome
-	5,  // 21: reservation.customer.v1.CustomerService.CreateCustomer:input_type -> reservation.customer.v1.CreateCustomerRequest
-	7,  // 22: reservation.customer.v1.CustomerService.GetCustomer:input_type -> reservation.customer.v1.GetCustomerRequest
-	9,  // 23: reservation.customer.v1.CustomerService.BatchGetCustomers:input_type -> reservation.customer.v1.BatchGetCustomersRequest
-	11, // 24: reservation.customer.v1.CustomerService.UpdateCustomer:input_type -> reservation.customer.v1.UpdateCustomerRequest
-	13, // 25: reservation.customer.v1.CustomerService.ArchiveCustomer:input_type -> reservation.customer.v1.ArchiveCustomerRequest
-	15, // 26: reservation.customer.v1.CustomerService.DeleteCustomer:input_type -> reservation.customer.v1.DeleteCustomerRequest
-	17, // 27: reservation.customer.v1.CustomerService.ListCustomers:input_type -> reservation.customer.v1.ListCustomersRequest
-	20, // 28: reservation.customer.v1.CustomerService.ExportCustomers:input_type -> reservation.customer.v1.ExportCustomersRequest
-	22, // 29: reservation.customer.v1.CustomerService.ImportCustomers:input_type -> reservation.customer.v1.ImportCustomersRequest
-	6,  // 30: reservation.customer.v1.CustomerService.CreateCustomer:output_type -> reservation.customer.v1.CreateCustomerResponse
-	8,  // 31: reservation.customer.v1.CustomerService.GetCustomer:output_type -> reservation.customer.v1.GetCustomerResponse
-	10, // 32: reservation.customer.v1.CustomerService.BatchGetCustomers:output_type -> reservation.customer.v1.BatchGetCustomersResponse
-	12, // 33: reservation.customer.v1.CustomerService.UpdateCustomer:output_type -> reservation.customer.v1.UpdateCustomerResponse
-	14, // 34: reservation.customer.v1.CustomerService.ArchiveCustomer:output_type -> reservation.customer.v1.ArchiveCustomerResponse
-	16, // 35: reservation.customer.v1.CustomerService.DeleteCustomer:output_type -> reservation.customer.v1.DeleteCustomerResponse
-	18, // 36: reservation.customer.v1.CustomerService.ListCustomers:output_type -> reservation.customer.v1.ListCustomersResponse
-	21, // 37: reservation.customer.v1.CustomerService.ExportCustomers:output_type -> reservation.customer.v1.ExportCustomersResponse
-	24, // 38: reservation.customer.v1.CustomerService.ImportCustomers:output_type -> reservation.customer.v1.ImportCustomersResponse
-	30, // [30:39] is the sub-list for method output_type
-	21, // [21:30] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	26, // 13: reservation.customer.v1.ListCustomersRequest.created_from:type_name -> google.protobuf.Timestamp
+	26, // 14: reservation.customer.v1.ListCustomersRequest.created_before:type_name -> google.protobuf.Timestamp
+	3,  // 15: reservation.customer.v1.ListCustomersResponse.customers:type_name -> reservation.customer.v1.Customer
+	1,  // 16: reservation.customer.v1.ExportMember.field:type_name -> reservation.customer.v1.CustomerField
+	19, // 17: reservation.customer.v1.ExportCustomersRequest.members:type_name -> reservation.customer.v1.ExportMember
+	26, // 18: reservation.customer.v1.ExportCustomersRequest.updated_since:type_name -> google.protobuf.Timestamp
+	23, // 19: reservation.customer.v1.ImportCustomersRequest.customers:type_name -> reservation.customer.v1.ImportedCustomer
+	26, // 20: reservation.customer.v1.ImportedCustomer.created_at:type_name -> google.protobuf.Timestamp
+	25, // 21: reservation.customer.v1.ImportCustomersResponse.results:type_name -> reservation.customer.v1.ImportCustomerResult
+	2,  // 22: reservation.customer.v1.ImportCustomerResult.outcome:type_name -> reservation.customer.v1.ImportOutcome
+	5,  // 23: reservation.customer.v1.CustomerService.CreateCustomer:input_type -> reservation.customer.v1.CreateCustomerRequest
+	7,  // 24: reservation.customer.v1.CustomerService.GetCustomer:input_type -> reservation.customer.v1.GetCustomerRequest
+	9,  // 25: reservation.customer.v1.CustomerService.BatchGetCustomers:input_type -> reservation.customer.v1.BatchGetCustomersRequest
+	11, // 26: reservation.customer.v1.CustomerService.UpdateCustomer:input_type -> reservation.customer.v1.UpdateCustomerRequest
+	13, // 27: reservation.customer.v1.CustomerService.ArchiveCustomer:input_type -> reservation.customer.v1.ArchiveCustomerRequest
+	15, // 28: reservation.customer.v1.CustomerService.DeleteCustomer:input_type -> reservation.customer.v1.DeleteCustomerRequest
+	17, // 29: reservation.customer.v1.CustomerService.ListCustomers:input_type -> reservation.customer.v1.ListCustomersRequest
+	20, // 30: reservation.customer.v1.CustomerService.ExportCustomers:input_type -> reservation.customer.v1.ExportCustomersRequest
+	22, // 31: reservation.customer.v1.CustomerService.ImportCustomers:input_type -> reservation.customer.v1.ImportCustomersRequest
+	6,  // 32: reservation.customer.v1.CustomerService.CreateCustomer:output_type -> reservation.customer.v1.CreateCustomerResponse
+	8,  // 33: reservation.customer.v1.CustomerService.GetCustomer:output_type -> reservation.customer.v1.GetCustomerResponse
+	10, // 34: reservation.customer.v1.CustomerService.BatchGetCustomers:output_type -> reservation.customer.v1.BatchGetCustomersResponse
+	12, // 35: reservation.customer.v1.CustomerService.UpdateCustomer:output_type -> reservation.customer.v1.UpdateCustomerResponse
+	14, // 36: reservation.customer.v1.CustomerService.ArchiveCustomer:output_type -> reservation.customer.v1.ArchiveCustomerResponse
+	16, // 37: reservation.customer.v1.CustomerService.DeleteCustomer:output_type -> reservation.customer.v1.DeleteCustomerResponse
+	18, // 38: reservation.customer.v1.CustomerService.ListCustomers:output_type -> reservation.customer.v1.ListCustomersResponse
+	21, // 39: reservation.customer.v1.CustomerService.ExportCustomers:output_type -> reservation.customer.v1.ExportCustomersResponse
+	24, // 40: reservation.customer.v1.CustomerService.ImportCustomers:output_type -> reservation.customer.v1.ImportCustomersResponse
+	32, // [32:41] is the sub-list for method output_type
+	23, // [23:32] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_reservation_customer_v1_customer_proto_init() }

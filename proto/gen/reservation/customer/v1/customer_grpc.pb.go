@@ -76,7 +76,9 @@ type CustomerServiceClient interface {
 	// batch is stored as a whole and answered with one result per customer. If the company
 	// requires unique e-mail addresses, a new customer whose address is taken is rejected
 	// (field email, rule unique). A customer without an address is rejected (field email,
-	// rule required), unless the company has optional_customer_emails.
+	// rule required), unless the company has optional_customer_emails. A reference that is the
+	// cust_ identifier of one of the company's customers means that customer, so an exported file
+	// can be imported again.
 	ImportCustomers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportCustomersRequest, ImportCustomersResponse], error)
 }
 
@@ -233,7 +235,9 @@ type CustomerServiceServer interface {
 	// batch is stored as a whole and answered with one result per customer. If the company
 	// requires unique e-mail addresses, a new customer whose address is taken is rejected
 	// (field email, rule unique). A customer without an address is rejected (field email,
-	// rule required), unless the company has optional_customer_emails.
+	// rule required), unless the company has optional_customer_emails. A reference that is the
+	// cust_ identifier of one of the company's customers means that customer, so an exported file
+	// can be imported again.
 	ImportCustomers(grpc.BidiStreamingServer[ImportCustomersRequest, ImportCustomersResponse]) error
 	mustEmbedUnimplementedCustomerServiceServer()
 }

@@ -1643,8 +1643,13 @@ type ListCustomerPassesRequest struct {
 	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	// With customer_id: NOT_FOUND if the customer does not exist or is deleted.
 	CustomerMustExist bool `protobuf:"varint,9,opt,name=customer_must_exist,json=customerMustExist,proto3" json:"customer_must_exist,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Returns only customer passes created at or after created_from and before created_before.
+	CreatedFrom   *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_from,json=createdFrom,proto3" json:"created_from,omitempty"`
+	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
+	// Counts the customer passes that match up to this limit; for a total that is not stored. 0: no limit.
+	TotalLimit    int64 `protobuf:"varint,12,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListCustomerPassesRequest) Reset() {
@@ -1738,6 +1743,27 @@ func (x *ListCustomerPassesRequest) GetCustomerMustExist() bool {
 		return x.CustomerMustExist
 	}
 	return false
+}
+
+func (x *ListCustomerPassesRequest) GetCreatedFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedFrom
+	}
+	return nil
+}
+
+func (x *ListCustomerPassesRequest) GetCreatedBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedBefore
+	}
+	return nil
+}
+
+func (x *ListCustomerPassesRequest) GetTotalLimit() int64 {
+	if x != nil {
+		return x.TotalLimit
+	}
+	return 0
 }
 
 type ListCustomerPassesResponse struct {
@@ -3591,6 +3617,219 @@ func (x *ListLedgerEntriesResponse) GetTotal() int64 {
 	return 0
 }
 
+type ListCompanyLedgerEntriesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 1000; 0 means 200.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the previous response. If empty, the list starts at the oldest entry.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Returns only entries created at or after created_from and before created_before.
+	CreatedFrom   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_from,json=createdFrom,proto3" json:"created_from,omitempty"`
+	CreatedBefore *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created_before,json=createdBefore,proto3" json:"created_before,omitempty"`
+	// Counts the entries that match up to this limit, at most 10000. 0: 10000.
+	TotalLimit    int64 `protobuf:"varint,5,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCompanyLedgerEntriesRequest) Reset() {
+	*x = ListCompanyLedgerEntriesRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCompanyLedgerEntriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCompanyLedgerEntriesRequest) ProtoMessage() {}
+
+func (x *ListCompanyLedgerEntriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCompanyLedgerEntriesRequest.ProtoReflect.Descriptor instead.
+func (*ListCompanyLedgerEntriesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *ListCompanyLedgerEntriesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListCompanyLedgerEntriesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListCompanyLedgerEntriesRequest) GetCreatedFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedFrom
+	}
+	return nil
+}
+
+func (x *ListCompanyLedgerEntriesRequest) GetCreatedBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedBefore
+	}
+	return nil
+}
+
+func (x *ListCompanyLedgerEntriesRequest) GetTotalLimit() int64 {
+	if x != nil {
+		return x.TotalLimit
+	}
+	return 0
+}
+
+type ListCompanyLedgerEntriesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entries       []*CompanyLedgerEntry  `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Number of entries that match, at most total_limit.
+	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCompanyLedgerEntriesResponse) Reset() {
+	*x = ListCompanyLedgerEntriesResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCompanyLedgerEntriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCompanyLedgerEntriesResponse) ProtoMessage() {}
+
+func (x *ListCompanyLedgerEntriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCompanyLedgerEntriesResponse.ProtoReflect.Descriptor instead.
+func (*ListCompanyLedgerEntriesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *ListCompanyLedgerEntriesResponse) GetEntries() []*CompanyLedgerEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *ListCompanyLedgerEntriesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListCompanyLedgerEntriesResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+// CompanyLedgerEntry is an entry of the ledger of one of a company's passes.
+type CompanyLedgerEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cp_ identifier.
+	CustomerPassId string `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
+	// cust_ identifier of the customer who holds the pass.
+	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
+	// Title of the pass type.
+	PassTitle     string       `protobuf:"bytes,3,opt,name=pass_title,json=passTitle,proto3" json:"pass_title,omitempty"`
+	Entry         *LedgerEntry `protobuf:"bytes,4,opt,name=entry,proto3" json:"entry,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompanyLedgerEntry) Reset() {
+	*x = CompanyLedgerEntry{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompanyLedgerEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompanyLedgerEntry) ProtoMessage() {}
+
+func (x *CompanyLedgerEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompanyLedgerEntry.ProtoReflect.Descriptor instead.
+func (*CompanyLedgerEntry) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *CompanyLedgerEntry) GetCustomerPassId() string {
+	if x != nil {
+		return x.CustomerPassId
+	}
+	return ""
+}
+
+func (x *CompanyLedgerEntry) GetCustomerId() string {
+	if x != nil {
+		return x.CustomerId
+	}
+	return ""
+}
+
+func (x *CompanyLedgerEntry) GetPassTitle() string {
+	if x != nil {
+		return x.PassTitle
+	}
+	return ""
+}
+
+func (x *CompanyLedgerEntry) GetEntry() *LedgerEntry {
+	if x != nil {
+		return x.Entry
+	}
+	return nil
+}
+
 var File_reservation_pass_v1_pass_proto protoreflect.FileDescriptor
 
 const file_reservation_pass_v1_pass_proto_rawDesc = "" +
@@ -3730,7 +3969,7 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\"a\n" +
 	"\x17GetCustomerPassResponse\x12F\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\xb6\x03\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\xd9\x04\n" +
 	"\x19ListCustomerPassesRequest\x12(\n" +
 	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12\x1b\n" +
@@ -3743,7 +3982,12 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"passTypeId\x12?\n" +
 	"\x06status\x18\a \x01(\x0e2'.reservation.pass.v1.CustomerPassStatusR\x06status\x12?\n" +
 	"\rupdated_since\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12.\n" +
-	"\x13customer_must_exist\x18\t \x01(\bR\x11customerMustExist\"\xa6\x01\n" +
+	"\x13customer_must_exist\x18\t \x01(\bR\x11customerMustExist\x12=\n" +
+	"\fcreated_from\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedFrom\x12A\n" +
+	"\x0ecreated_before\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12\x1f\n" +
+	"\vtotal_limit\x18\f \x01(\x03R\n" +
+	"totalLimit\"\xa6\x01\n" +
 	"\x1aListCustomerPassesResponse\x12J\n" +
 	"\x0fcustomer_passes\x18\x01 \x03(\v2!.reservation.pass.v1.CustomerPassR\x0ecustomerPasses\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
@@ -3872,7 +4116,26 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x19ListLedgerEntriesResponse\x12:\n" +
 	"\aentries\x18\x01 \x03(\v2 .reservation.pass.v1.LedgerEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total*\x8d\x01\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\x8a\x02\n" +
+	"\x1fListCompanyLedgerEntriesRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12=\n" +
+	"\fcreated_from\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vcreatedFrom\x12A\n" +
+	"\x0ecreated_before\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\rcreatedBefore\x12\x1f\n" +
+	"\vtotal_limit\x18\x05 \x01(\x03R\n" +
+	"totalLimit\"\xa3\x01\n" +
+	" ListCompanyLedgerEntriesResponse\x12A\n" +
+	"\aentries\x18\x01 \x03(\v2'.reservation.pass.v1.CompanyLedgerEntryR\aentries\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xb6\x01\n" +
+	"\x12CompanyLedgerEntry\x12(\n" +
+	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x1f\n" +
+	"\vcustomer_id\x18\x02 \x01(\tR\n" +
+	"customerId\x12\x1d\n" +
+	"\n" +
+	"pass_title\x18\x03 \x01(\tR\tpassTitle\x126\n" +
+	"\x05entry\x18\x04 \x01(\v2 .reservation.pass.v1.LedgerEntryR\x05entry*\x8d\x01\n" +
 	"\fValidityUnit\x12\x1d\n" +
 	"\x19VALIDITY_UNIT_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11VALIDITY_UNIT_DAY\x10\x01\x12\x16\n" +
@@ -3904,7 +4167,7 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x1aLEDGER_ENTRY_KIND_RETURNED\x10\x03\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x04\x12\x1d\n" +
 	"\x19LEDGER_ENTRY_KIND_GRANTED\x10\x05\x12\x1d\n" +
-	"\x19LEDGER_ENTRY_KIND_EXPIRED\x10\x062\x97\x15\n" +
+	"\x19LEDGER_ENTRY_KIND_EXPIRED\x10\x062\xbd\x16\n" +
 	"\vPassService\x12}\n" +
 	"\x0eCreatePassType\x12*.reservation.pass.v1.CreatePassTypeRequest\x1a+.reservation.pass.v1.CreatePassTypeResponse\"\x12\x8a\xc9\x18\x0e\n" +
 	"\fpasses:write\x12\x81\x01\n" +
@@ -3948,6 +4211,8 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x0eplatform:admin\n" +
 	"\x14customer-passes:read0\x01\x12\x8e\x01\n" +
 	"\x11ListLedgerEntries\x12-.reservation.pass.v1.ListLedgerEntriesRequest\x1a..reservation.pass.v1.ListLedgerEntriesResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14customer-passes:read\x12\xa3\x01\n" +
+	"\x18ListCompanyLedgerEntries\x124.reservation.pass.v1.ListCompanyLedgerEntriesRequest\x1a5.reservation.pass.v1.ListCompanyLedgerEntriesResponse\"\x1a\x8a\xc9\x18\x16\n" +
 	"\x14customer-passes:readB6Z4reservation.dev/proto/gen/reservation/pass/v1;passv1b\x06proto3"
 
 var (
@@ -3963,79 +4228,82 @@ func file_reservation_pass_v1_pass_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_pass_v1_pass_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_reservation_pass_v1_pass_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_reservation_pass_v1_pass_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_reservation_pass_v1_pass_proto_goTypes = []any{
-	(ValidityUnit)(0),                      // 0: reservation.pass.v1.ValidityUnit
-	(PassTypeStatus)(0),                    // 1: reservation.pass.v1.PassTypeStatus
-	(CustomerPassStatus)(0),                // 2: reservation.pass.v1.CustomerPassStatus
-	(PassOrder)(0),                         // 3: reservation.pass.v1.PassOrder
-	(LedgerEntryKind)(0),                   // 4: reservation.pass.v1.LedgerEntryKind
-	(*PassType)(nil),                       // 5: reservation.pass.v1.PassType
-	(*CustomerPass)(nil),                   // 6: reservation.pass.v1.CustomerPass
-	(*CreatePassTypeRequest)(nil),          // 7: reservation.pass.v1.CreatePassTypeRequest
-	(*CreatePassTypeResponse)(nil),         // 8: reservation.pass.v1.CreatePassTypeResponse
-	(*GetPassTypeRequest)(nil),             // 9: reservation.pass.v1.GetPassTypeRequest
-	(*GetPassTypeResponse)(nil),            // 10: reservation.pass.v1.GetPassTypeResponse
-	(*ListPassTypesRequest)(nil),           // 11: reservation.pass.v1.ListPassTypesRequest
-	(*ListPassTypesResponse)(nil),          // 12: reservation.pass.v1.ListPassTypesResponse
-	(*UpdatePassTypeRequest)(nil),          // 13: reservation.pass.v1.UpdatePassTypeRequest
-	(*EventTypes)(nil),                     // 14: reservation.pass.v1.EventTypes
-	(*UpdatePassTypeResponse)(nil),         // 15: reservation.pass.v1.UpdatePassTypeResponse
-	(*AssignCustomerPassRequest)(nil),      // 16: reservation.pass.v1.AssignCustomerPassRequest
-	(*PassPurchase)(nil),                   // 17: reservation.pass.v1.PassPurchase
-	(*AssignCustomerPassResponse)(nil),     // 18: reservation.pass.v1.AssignCustomerPassResponse
-	(*GetCustomerPassRequest)(nil),         // 19: reservation.pass.v1.GetCustomerPassRequest
-	(*GetCustomerPassResponse)(nil),        // 20: reservation.pass.v1.GetCustomerPassResponse
-	(*ListCustomerPassesRequest)(nil),      // 21: reservation.pass.v1.ListCustomerPassesRequest
-	(*ListCustomerPassesResponse)(nil),     // 22: reservation.pass.v1.ListCustomerPassesResponse
-	(*UpdateCustomerPassRequest)(nil),      // 23: reservation.pass.v1.UpdateCustomerPassRequest
-	(*UpdateCustomerPassResponse)(nil),     // 24: reservation.pass.v1.UpdateCustomerPassResponse
-	(*AdjustCreditsRequest)(nil),           // 25: reservation.pass.v1.AdjustCreditsRequest
-	(*AdjustCreditsResponse)(nil),          // 26: reservation.pass.v1.AdjustCreditsResponse
-	(*ListEligiblePassesRequest)(nil),      // 27: reservation.pass.v1.ListEligiblePassesRequest
-	(*ListEligiblePassesResponse)(nil),     // 28: reservation.pass.v1.ListEligiblePassesResponse
-	(*RedeemCreditsRequest)(nil),           // 29: reservation.pass.v1.RedeemCreditsRequest
-	(*RedemptionItem)(nil),                 // 30: reservation.pass.v1.RedemptionItem
-	(*RedeemCreditsResponse)(nil),          // 31: reservation.pass.v1.RedeemCreditsResponse
-	(*BatchRedeemCreditsRequest)(nil),      // 32: reservation.pass.v1.BatchRedeemCreditsRequest
-	(*BatchRedeemCreditsResponse)(nil),     // 33: reservation.pass.v1.BatchRedeemCreditsResponse
-	(*RedemptionResult)(nil),               // 34: reservation.pass.v1.RedemptionResult
-	(*ReturnCreditsRequest)(nil),           // 35: reservation.pass.v1.ReturnCreditsRequest
-	(*ReturnCreditsResponse)(nil),          // 36: reservation.pass.v1.ReturnCreditsResponse
-	(*ChangeRedemptionRequest)(nil),        // 37: reservation.pass.v1.ChangeRedemptionRequest
-	(*ChangeRedemptionResponse)(nil),       // 38: reservation.pass.v1.ChangeRedemptionResponse
-	(*CancelRedemptionChangeRequest)(nil),  // 39: reservation.pass.v1.CancelRedemptionChangeRequest
-	(*CancelRedemptionChangeResponse)(nil), // 40: reservation.pass.v1.CancelRedemptionChangeResponse
-	(*CancelRedemptionRequest)(nil),        // 41: reservation.pass.v1.CancelRedemptionRequest
-	(*CancelRedemptionResponse)(nil),       // 42: reservation.pass.v1.CancelRedemptionResponse
-	(*VerifyPassesRequest)(nil),            // 43: reservation.pass.v1.VerifyPassesRequest
-	(*VerifyPassesResponse)(nil),           // 44: reservation.pass.v1.VerifyPassesResponse
-	(*PassDifference)(nil),                 // 45: reservation.pass.v1.PassDifference
-	(*ExportRedemptionsRequest)(nil),       // 46: reservation.pass.v1.ExportRedemptionsRequest
-	(*ExportRedemptionsResponse)(nil),      // 47: reservation.pass.v1.ExportRedemptionsResponse
-	(*RedeemedCredits)(nil),                // 48: reservation.pass.v1.RedeemedCredits
-	(*LedgerEntry)(nil),                    // 49: reservation.pass.v1.LedgerEntry
-	(*ListLedgerEntriesRequest)(nil),       // 50: reservation.pass.v1.ListLedgerEntriesRequest
-	(*ListLedgerEntriesResponse)(nil),      // 51: reservation.pass.v1.ListLedgerEntriesResponse
-	(*timestamppb.Timestamp)(nil),          // 52: google.protobuf.Timestamp
-	(*status.Status)(nil),                  // 53: google.rpc.Status
+	(ValidityUnit)(0),                        // 0: reservation.pass.v1.ValidityUnit
+	(PassTypeStatus)(0),                      // 1: reservation.pass.v1.PassTypeStatus
+	(CustomerPassStatus)(0),                  // 2: reservation.pass.v1.CustomerPassStatus
+	(PassOrder)(0),                           // 3: reservation.pass.v1.PassOrder
+	(LedgerEntryKind)(0),                     // 4: reservation.pass.v1.LedgerEntryKind
+	(*PassType)(nil),                         // 5: reservation.pass.v1.PassType
+	(*CustomerPass)(nil),                     // 6: reservation.pass.v1.CustomerPass
+	(*CreatePassTypeRequest)(nil),            // 7: reservation.pass.v1.CreatePassTypeRequest
+	(*CreatePassTypeResponse)(nil),           // 8: reservation.pass.v1.CreatePassTypeResponse
+	(*GetPassTypeRequest)(nil),               // 9: reservation.pass.v1.GetPassTypeRequest
+	(*GetPassTypeResponse)(nil),              // 10: reservation.pass.v1.GetPassTypeResponse
+	(*ListPassTypesRequest)(nil),             // 11: reservation.pass.v1.ListPassTypesRequest
+	(*ListPassTypesResponse)(nil),            // 12: reservation.pass.v1.ListPassTypesResponse
+	(*UpdatePassTypeRequest)(nil),            // 13: reservation.pass.v1.UpdatePassTypeRequest
+	(*EventTypes)(nil),                       // 14: reservation.pass.v1.EventTypes
+	(*UpdatePassTypeResponse)(nil),           // 15: reservation.pass.v1.UpdatePassTypeResponse
+	(*AssignCustomerPassRequest)(nil),        // 16: reservation.pass.v1.AssignCustomerPassRequest
+	(*PassPurchase)(nil),                     // 17: reservation.pass.v1.PassPurchase
+	(*AssignCustomerPassResponse)(nil),       // 18: reservation.pass.v1.AssignCustomerPassResponse
+	(*GetCustomerPassRequest)(nil),           // 19: reservation.pass.v1.GetCustomerPassRequest
+	(*GetCustomerPassResponse)(nil),          // 20: reservation.pass.v1.GetCustomerPassResponse
+	(*ListCustomerPassesRequest)(nil),        // 21: reservation.pass.v1.ListCustomerPassesRequest
+	(*ListCustomerPassesResponse)(nil),       // 22: reservation.pass.v1.ListCustomerPassesResponse
+	(*UpdateCustomerPassRequest)(nil),        // 23: reservation.pass.v1.UpdateCustomerPassRequest
+	(*UpdateCustomerPassResponse)(nil),       // 24: reservation.pass.v1.UpdateCustomerPassResponse
+	(*AdjustCreditsRequest)(nil),             // 25: reservation.pass.v1.AdjustCreditsRequest
+	(*AdjustCreditsResponse)(nil),            // 26: reservation.pass.v1.AdjustCreditsResponse
+	(*ListEligiblePassesRequest)(nil),        // 27: reservation.pass.v1.ListEligiblePassesRequest
+	(*ListEligiblePassesResponse)(nil),       // 28: reservation.pass.v1.ListEligiblePassesResponse
+	(*RedeemCreditsRequest)(nil),             // 29: reservation.pass.v1.RedeemCreditsRequest
+	(*RedemptionItem)(nil),                   // 30: reservation.pass.v1.RedemptionItem
+	(*RedeemCreditsResponse)(nil),            // 31: reservation.pass.v1.RedeemCreditsResponse
+	(*BatchRedeemCreditsRequest)(nil),        // 32: reservation.pass.v1.BatchRedeemCreditsRequest
+	(*BatchRedeemCreditsResponse)(nil),       // 33: reservation.pass.v1.BatchRedeemCreditsResponse
+	(*RedemptionResult)(nil),                 // 34: reservation.pass.v1.RedemptionResult
+	(*ReturnCreditsRequest)(nil),             // 35: reservation.pass.v1.ReturnCreditsRequest
+	(*ReturnCreditsResponse)(nil),            // 36: reservation.pass.v1.ReturnCreditsResponse
+	(*ChangeRedemptionRequest)(nil),          // 37: reservation.pass.v1.ChangeRedemptionRequest
+	(*ChangeRedemptionResponse)(nil),         // 38: reservation.pass.v1.ChangeRedemptionResponse
+	(*CancelRedemptionChangeRequest)(nil),    // 39: reservation.pass.v1.CancelRedemptionChangeRequest
+	(*CancelRedemptionChangeResponse)(nil),   // 40: reservation.pass.v1.CancelRedemptionChangeResponse
+	(*CancelRedemptionRequest)(nil),          // 41: reservation.pass.v1.CancelRedemptionRequest
+	(*CancelRedemptionResponse)(nil),         // 42: reservation.pass.v1.CancelRedemptionResponse
+	(*VerifyPassesRequest)(nil),              // 43: reservation.pass.v1.VerifyPassesRequest
+	(*VerifyPassesResponse)(nil),             // 44: reservation.pass.v1.VerifyPassesResponse
+	(*PassDifference)(nil),                   // 45: reservation.pass.v1.PassDifference
+	(*ExportRedemptionsRequest)(nil),         // 46: reservation.pass.v1.ExportRedemptionsRequest
+	(*ExportRedemptionsResponse)(nil),        // 47: reservation.pass.v1.ExportRedemptionsResponse
+	(*RedeemedCredits)(nil),                  // 48: reservation.pass.v1.RedeemedCredits
+	(*LedgerEntry)(nil),                      // 49: reservation.pass.v1.LedgerEntry
+	(*ListLedgerEntriesRequest)(nil),         // 50: reservation.pass.v1.ListLedgerEntriesRequest
+	(*ListLedgerEntriesResponse)(nil),        // 51: reservation.pass.v1.ListLedgerEntriesResponse
+	(*ListCompanyLedgerEntriesRequest)(nil),  // 52: reservation.pass.v1.ListCompanyLedgerEntriesRequest
+	(*ListCompanyLedgerEntriesResponse)(nil), // 53: reservation.pass.v1.ListCompanyLedgerEntriesResponse
+	(*CompanyLedgerEntry)(nil),               // 54: reservation.pass.v1.CompanyLedgerEntry
+	(*timestamppb.Timestamp)(nil),            // 55: google.protobuf.Timestamp
+	(*status.Status)(nil),                    // 56: google.rpc.Status
 }
 var file_reservation_pass_v1_pass_proto_depIdxs = []int32{
 	0,  // 0: reservation.pass.v1.PassType.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
 	1,  // 1: reservation.pass.v1.PassType.status:type_name -> reservation.pass.v1.PassTypeStatus
-	52, // 2: reservation.pass.v1.PassType.created_at:type_name -> google.protobuf.Timestamp
-	52, // 3: reservation.pass.v1.PassType.updated_at:type_name -> google.protobuf.Timestamp
+	55, // 2: reservation.pass.v1.PassType.created_at:type_name -> google.protobuf.Timestamp
+	55, // 3: reservation.pass.v1.PassType.updated_at:type_name -> google.protobuf.Timestamp
 	2,  // 4: reservation.pass.v1.CustomerPass.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	52, // 5: reservation.pass.v1.CustomerPass.created_at:type_name -> google.protobuf.Timestamp
-	52, // 6: reservation.pass.v1.CustomerPass.updated_at:type_name -> google.protobuf.Timestamp
+	55, // 5: reservation.pass.v1.CustomerPass.created_at:type_name -> google.protobuf.Timestamp
+	55, // 6: reservation.pass.v1.CustomerPass.updated_at:type_name -> google.protobuf.Timestamp
 	17, // 7: reservation.pass.v1.CustomerPass.purchase:type_name -> reservation.pass.v1.PassPurchase
-	52, // 8: reservation.pass.v1.CustomerPass.paused_since:type_name -> google.protobuf.Timestamp
+	55, // 8: reservation.pass.v1.CustomerPass.paused_since:type_name -> google.protobuf.Timestamp
 	0,  // 9: reservation.pass.v1.CreatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
 	5,  // 10: reservation.pass.v1.CreatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
 	5,  // 11: reservation.pass.v1.GetPassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
 	3,  // 12: reservation.pass.v1.ListPassTypesRequest.order:type_name -> reservation.pass.v1.PassOrder
 	1,  // 13: reservation.pass.v1.ListPassTypesRequest.status:type_name -> reservation.pass.v1.PassTypeStatus
-	52, // 14: reservation.pass.v1.ListPassTypesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	55, // 14: reservation.pass.v1.ListPassTypesRequest.updated_since:type_name -> google.protobuf.Timestamp
 	5,  // 15: reservation.pass.v1.ListPassTypesResponse.pass_types:type_name -> reservation.pass.v1.PassType
 	0,  // 16: reservation.pass.v1.UpdatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
 	14, // 17: reservation.pass.v1.UpdatePassTypeRequest.eligible_event_types:type_name -> reservation.pass.v1.EventTypes
@@ -4046,66 +4314,74 @@ var file_reservation_pass_v1_pass_proto_depIdxs = []int32{
 	6,  // 22: reservation.pass.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
 	3,  // 23: reservation.pass.v1.ListCustomerPassesRequest.order:type_name -> reservation.pass.v1.PassOrder
 	2,  // 24: reservation.pass.v1.ListCustomerPassesRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	52, // 25: reservation.pass.v1.ListCustomerPassesRequest.updated_since:type_name -> google.protobuf.Timestamp
-	6,  // 26: reservation.pass.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
-	2,  // 27: reservation.pass.v1.UpdateCustomerPassRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	6,  // 28: reservation.pass.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	6,  // 29: reservation.pass.v1.AdjustCreditsResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	6,  // 30: reservation.pass.v1.ListEligiblePassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
-	30, // 31: reservation.pass.v1.RedeemCreditsRequest.items:type_name -> reservation.pass.v1.RedemptionItem
-	29, // 32: reservation.pass.v1.BatchRedeemCreditsRequest.redemptions:type_name -> reservation.pass.v1.RedeemCreditsRequest
-	34, // 33: reservation.pass.v1.BatchRedeemCreditsResponse.results:type_name -> reservation.pass.v1.RedemptionResult
-	31, // 34: reservation.pass.v1.RedemptionResult.redeemed:type_name -> reservation.pass.v1.RedeemCreditsResponse
-	53, // 35: reservation.pass.v1.RedemptionResult.refused:type_name -> google.rpc.Status
-	30, // 36: reservation.pass.v1.ChangeRedemptionRequest.item:type_name -> reservation.pass.v1.RedemptionItem
-	45, // 37: reservation.pass.v1.VerifyPassesResponse.difference:type_name -> reservation.pass.v1.PassDifference
-	48, // 38: reservation.pass.v1.ExportRedemptionsResponse.redemptions:type_name -> reservation.pass.v1.RedeemedCredits
-	4,  // 39: reservation.pass.v1.LedgerEntry.kind:type_name -> reservation.pass.v1.LedgerEntryKind
-	52, // 40: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
-	49, // 41: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
-	7,  // 42: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
-	9,  // 43: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
-	11, // 44: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
-	13, // 45: reservation.pass.v1.PassService.UpdatePassType:input_type -> reservation.pass.v1.UpdatePassTypeRequest
-	16, // 46: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
-	19, // 47: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
-	21, // 48: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
-	23, // 49: reservation.pass.v1.PassService.UpdateCustomerPass:input_type -> reservation.pass.v1.UpdateCustomerPassRequest
-	25, // 50: reservation.pass.v1.PassService.AdjustCredits:input_type -> reservation.pass.v1.AdjustCreditsRequest
-	27, // 51: reservation.pass.v1.PassService.ListEligiblePasses:input_type -> reservation.pass.v1.ListEligiblePassesRequest
-	29, // 52: reservation.pass.v1.PassService.RedeemCredits:input_type -> reservation.pass.v1.RedeemCreditsRequest
-	32, // 53: reservation.pass.v1.PassService.BatchRedeemCredits:input_type -> reservation.pass.v1.BatchRedeemCreditsRequest
-	35, // 54: reservation.pass.v1.PassService.ReturnCredits:input_type -> reservation.pass.v1.ReturnCreditsRequest
-	41, // 55: reservation.pass.v1.PassService.CancelRedemption:input_type -> reservation.pass.v1.CancelRedemptionRequest
-	37, // 56: reservation.pass.v1.PassService.ChangeRedemption:input_type -> reservation.pass.v1.ChangeRedemptionRequest
-	39, // 57: reservation.pass.v1.PassService.CancelRedemptionChange:input_type -> reservation.pass.v1.CancelRedemptionChangeRequest
-	43, // 58: reservation.pass.v1.PassService.VerifyPasses:input_type -> reservation.pass.v1.VerifyPassesRequest
-	46, // 59: reservation.pass.v1.PassService.ExportRedemptions:input_type -> reservation.pass.v1.ExportRedemptionsRequest
-	50, // 60: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
-	8,  // 61: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
-	10, // 62: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
-	12, // 63: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
-	15, // 64: reservation.pass.v1.PassService.UpdatePassType:output_type -> reservation.pass.v1.UpdatePassTypeResponse
-	18, // 65: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
-	20, // 66: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
-	22, // 67: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
-	24, // 68: reservation.pass.v1.PassService.UpdateCustomerPass:output_type -> reservation.pass.v1.UpdateCustomerPassResponse
-	26, // 69: reservation.pass.v1.PassService.AdjustCredits:output_type -> reservation.pass.v1.AdjustCreditsResponse
-	28, // 70: reservation.pass.v1.PassService.ListEligiblePasses:output_type -> reservation.pass.v1.ListEligiblePassesResponse
-	31, // 71: reservation.pass.v1.PassService.RedeemCredits:output_type -> reservation.pass.v1.RedeemCreditsResponse
-	33, // 72: reservation.pass.v1.PassService.BatchRedeemCredits:output_type -> reservation.pass.v1.BatchRedeemCreditsResponse
-	36, // 73: reservation.pass.v1.PassService.ReturnCredits:output_type -> reservation.pass.v1.ReturnCreditsResponse
-	42, // 74: reservation.pass.v1.PassService.CancelRedemption:output_type -> reservation.pass.v1.CancelRedemptionResponse
-	38, // 75: reservation.pass.v1.PassService.ChangeRedemption:output_type -> reservation.pass.v1.ChangeRedemptionResponse
-	40, // 76: reservation.pass.v1.PassService.CancelRedemptionChange:output_type -> reservation.pass.v1.CancelRedemptionChangeResponse
-	44, // 77: reservation.pass.v1.PassService.VerifyPasses:output_type -> reservation.pass.v1.VerifyPassesResponse
-	47, // 78: reservation.pass.v1.PassService.ExportRedemptions:output_type -> reservation.pass.v1.ExportRedemptionsResponse
-	51, // 79: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
-	61, // [61:80] is the sub-list for method output_type
-	42, // [42:61] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	55, // 25: reservation.pass.v1.ListCustomerPassesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	55, // 26: reservation.pass.v1.ListCustomerPassesRequest.created_from:type_name -> google.protobuf.Timestamp
+	55, // 27: reservation.pass.v1.ListCustomerPassesRequest.created_before:type_name -> google.protobuf.Timestamp
+	6,  // 28: reservation.pass.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
+	2,  // 29: reservation.pass.v1.UpdateCustomerPassRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
+	6,  // 30: reservation.pass.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6,  // 31: reservation.pass.v1.AdjustCreditsResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6,  // 32: reservation.pass.v1.ListEligiblePassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
+	30, // 33: reservation.pass.v1.RedeemCreditsRequest.items:type_name -> reservation.pass.v1.RedemptionItem
+	29, // 34: reservation.pass.v1.BatchRedeemCreditsRequest.redemptions:type_name -> reservation.pass.v1.RedeemCreditsRequest
+	34, // 35: reservation.pass.v1.BatchRedeemCreditsResponse.results:type_name -> reservation.pass.v1.RedemptionResult
+	31, // 36: reservation.pass.v1.RedemptionResult.redeemed:type_name -> reservation.pass.v1.RedeemCreditsResponse
+	56, // 37: reservation.pass.v1.RedemptionResult.refused:type_name -> google.rpc.Status
+	30, // 38: reservation.pass.v1.ChangeRedemptionRequest.item:type_name -> reservation.pass.v1.RedemptionItem
+	45, // 39: reservation.pass.v1.VerifyPassesResponse.difference:type_name -> reservation.pass.v1.PassDifference
+	48, // 40: reservation.pass.v1.ExportRedemptionsResponse.redemptions:type_name -> reservation.pass.v1.RedeemedCredits
+	4,  // 41: reservation.pass.v1.LedgerEntry.kind:type_name -> reservation.pass.v1.LedgerEntryKind
+	55, // 42: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
+	49, // 43: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
+	55, // 44: reservation.pass.v1.ListCompanyLedgerEntriesRequest.created_from:type_name -> google.protobuf.Timestamp
+	55, // 45: reservation.pass.v1.ListCompanyLedgerEntriesRequest.created_before:type_name -> google.protobuf.Timestamp
+	54, // 46: reservation.pass.v1.ListCompanyLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.CompanyLedgerEntry
+	49, // 47: reservation.pass.v1.CompanyLedgerEntry.entry:type_name -> reservation.pass.v1.LedgerEntry
+	7,  // 48: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
+	9,  // 49: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
+	11, // 50: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
+	13, // 51: reservation.pass.v1.PassService.UpdatePassType:input_type -> reservation.pass.v1.UpdatePassTypeRequest
+	16, // 52: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
+	19, // 53: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
+	21, // 54: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
+	23, // 55: reservation.pass.v1.PassService.UpdateCustomerPass:input_type -> reservation.pass.v1.UpdateCustomerPassRequest
+	25, // 56: reservation.pass.v1.PassService.AdjustCredits:input_type -> reservation.pass.v1.AdjustCreditsRequest
+	27, // 57: reservation.pass.v1.PassService.ListEligiblePasses:input_type -> reservation.pass.v1.ListEligiblePassesRequest
+	29, // 58: reservation.pass.v1.PassService.RedeemCredits:input_type -> reservation.pass.v1.RedeemCreditsRequest
+	32, // 59: reservation.pass.v1.PassService.BatchRedeemCredits:input_type -> reservation.pass.v1.BatchRedeemCreditsRequest
+	35, // 60: reservation.pass.v1.PassService.ReturnCredits:input_type -> reservation.pass.v1.ReturnCreditsRequest
+	41, // 61: reservation.pass.v1.PassService.CancelRedemption:input_type -> reservation.pass.v1.CancelRedemptionRequest
+	37, // 62: reservation.pass.v1.PassService.ChangeRedemption:input_type -> reservation.pass.v1.ChangeRedemptionRequest
+	39, // 63: reservation.pass.v1.PassService.CancelRedemptionChange:input_type -> reservation.pass.v1.CancelRedemptionChangeRequest
+	43, // 64: reservation.pass.v1.PassService.VerifyPasses:input_type -> reservation.pass.v1.VerifyPassesRequest
+	46, // 65: reservation.pass.v1.PassService.ExportRedemptions:input_type -> reservation.pass.v1.ExportRedemptionsRequest
+	50, // 66: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
+	52, // 67: reservation.pass.v1.PassService.ListCompanyLedgerEntries:input_type -> reservation.pass.v1.ListCompanyLedgerEntriesRequest
+	8,  // 68: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
+	10, // 69: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
+	12, // 70: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
+	15, // 71: reservation.pass.v1.PassService.UpdatePassType:output_type -> reservation.pass.v1.UpdatePassTypeResponse
+	18, // 72: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
+	20, // 73: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
+	22, // 74: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
+	24, // 75: reservation.pass.v1.PassService.UpdateCustomerPass:output_type -> reservation.pass.v1.UpdateCustomerPassResponse
+	26, // 76: reservation.pass.v1.PassService.AdjustCredits:output_type -> reservation.pass.v1.AdjustCreditsResponse
+	28, // 77: reservation.pass.v1.PassService.ListEligiblePasses:output_type -> reservation.pass.v1.ListEligiblePassesResponse
+	31, // 78: reservation.pass.v1.PassService.RedeemCredits:output_type -> reservation.pass.v1.RedeemCreditsResponse
+	33, // 79: reservation.pass.v1.PassService.BatchRedeemCredits:output_type -> reservation.pass.v1.BatchRedeemCreditsResponse
+	36, // 80: reservation.pass.v1.PassService.ReturnCredits:output_type -> reservation.pass.v1.ReturnCreditsResponse
+	42, // 81: reservation.pass.v1.PassService.CancelRedemption:output_type -> reservation.pass.v1.CancelRedemptionResponse
+	38, // 82: reservation.pass.v1.PassService.ChangeRedemption:output_type -> reservation.pass.v1.ChangeRedemptionResponse
+	40, // 83: reservation.pass.v1.PassService.CancelRedemptionChange:output_type -> reservation.pass.v1.CancelRedemptionChangeResponse
+	44, // 84: reservation.pass.v1.PassService.VerifyPasses:output_type -> reservation.pass.v1.VerifyPassesResponse
+	47, // 85: reservation.pass.v1.PassService.ExportRedemptions:output_type -> reservation.pass.v1.ExportRedemptionsResponse
+	51, // 86: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
+	53, // 87: reservation.pass.v1.PassService.ListCompanyLedgerEntries:output_type -> reservation.pass.v1.ListCompanyLedgerEntriesResponse
+	68, // [68:88] is the sub-list for method output_type
+	48, // [48:68] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_pass_proto_init() }
@@ -4126,7 +4402,7 @@ func file_reservation_pass_v1_pass_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_pass_v1_pass_proto_rawDesc), len(file_reservation_pass_v1_pass_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   47,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

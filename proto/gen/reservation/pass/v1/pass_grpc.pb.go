@@ -22,25 +22,26 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	PassService_CreatePassType_FullMethodName         = "/reservation.pass.v1.PassService/CreatePassType"
-	PassService_GetPassType_FullMethodName            = "/reservation.pass.v1.PassService/GetPassType"
-	PassService_ListPassTypes_FullMethodName          = "/reservation.pass.v1.PassService/ListPassTypes"
-	PassService_UpdatePassType_FullMethodName         = "/reservation.pass.v1.PassService/UpdatePassType"
-	PassService_AssignCustomerPass_FullMethodName     = "/reservation.pass.v1.PassService/AssignCustomerPass"
-	PassService_GetCustomerPass_FullMethodName        = "/reservation.pass.v1.PassService/GetCustomerPass"
-	PassService_ListCustomerPasses_FullMethodName     = "/reservation.pass.v1.PassService/ListCustomerPasses"
-	PassService_UpdateCustomerPass_FullMethodName     = "/reservation.pass.v1.PassService/UpdateCustomerPass"
-	PassService_AdjustCredits_FullMethodName          = "/reservation.pass.v1.PassService/AdjustCredits"
-	PassService_ListEligiblePasses_FullMethodName     = "/reservation.pass.v1.PassService/ListEligiblePasses"
-	PassService_RedeemCredits_FullMethodName          = "/reservation.pass.v1.PassService/RedeemCredits"
-	PassService_BatchRedeemCredits_FullMethodName     = "/reservation.pass.v1.PassService/BatchRedeemCredits"
-	PassService_ReturnCredits_FullMethodName          = "/reservation.pass.v1.PassService/ReturnCredits"
-	PassService_CancelRedemption_FullMethodName       = "/reservation.pass.v1.PassService/CancelRedemption"
-	PassService_ChangeRedemption_FullMethodName       = "/reservation.pass.v1.PassService/ChangeRedemption"
-	PassService_CancelRedemptionChange_FullMethodName = "/reservation.pass.v1.PassService/CancelRedemptionChange"
-	PassService_VerifyPasses_FullMethodName           = "/reservation.pass.v1.PassService/VerifyPasses"
-	PassService_ExportRedemptions_FullMethodName      = "/reservation.pass.v1.PassService/ExportRedemptions"
-	PassService_ListLedgerEntries_FullMethodName      = "/reservation.pass.v1.PassService/ListLedgerEntries"
+	PassService_CreatePassType_FullMethodName           = "/reservation.pass.v1.PassService/CreatePassType"
+	PassService_GetPassType_FullMethodName              = "/reservation.pass.v1.PassService/GetPassType"
+	PassService_ListPassTypes_FullMethodName            = "/reservation.pass.v1.PassService/ListPassTypes"
+	PassService_UpdatePassType_FullMethodName           = "/reservation.pass.v1.PassService/UpdatePassType"
+	PassService_AssignCustomerPass_FullMethodName       = "/reservation.pass.v1.PassService/AssignCustomerPass"
+	PassService_GetCustomerPass_FullMethodName          = "/reservation.pass.v1.PassService/GetCustomerPass"
+	PassService_ListCustomerPasses_FullMethodName       = "/reservation.pass.v1.PassService/ListCustomerPasses"
+	PassService_UpdateCustomerPass_FullMethodName       = "/reservation.pass.v1.PassService/UpdateCustomerPass"
+	PassService_AdjustCredits_FullMethodName            = "/reservation.pass.v1.PassService/AdjustCredits"
+	PassService_ListEligiblePasses_FullMethodName       = "/reservation.pass.v1.PassService/ListEligiblePasses"
+	PassService_RedeemCredits_FullMethodName            = "/reservation.pass.v1.PassService/RedeemCredits"
+	PassService_BatchRedeemCredits_FullMethodName       = "/reservation.pass.v1.PassService/BatchRedeemCredits"
+	PassService_ReturnCredits_FullMethodName            = "/reservation.pass.v1.PassService/ReturnCredits"
+	PassService_CancelRedemption_FullMethodName         = "/reservation.pass.v1.PassService/CancelRedemption"
+	PassService_ChangeRedemption_FullMethodName         = "/reservation.pass.v1.PassService/ChangeRedemption"
+	PassService_CancelRedemptionChange_FullMethodName   = "/reservation.pass.v1.PassService/CancelRedemptionChange"
+	PassService_VerifyPasses_FullMethodName             = "/reservation.pass.v1.PassService/VerifyPasses"
+	PassService_ExportRedemptions_FullMethodName        = "/reservation.pass.v1.PassService/ExportRedemptions"
+	PassService_ListLedgerEntries_FullMethodName        = "/reservation.pass.v1.PassService/ListLedgerEntries"
+	PassService_ListCompanyLedgerEntries_FullMethodName = "/reservation.pass.v1.PassService/ListCompanyLedgerEntries"
 )
 
 // PassServiceClient is the client API for PassService service.
@@ -118,6 +119,8 @@ type PassServiceClient interface {
 	// ListLedgerEntries returns every change of a customer pass's credits, oldest first; their sum is
 	// remaining_uses.
 	ListLedgerEntries(ctx context.Context, in *ListLedgerEntriesRequest, opts ...grpc.CallOption) (*ListLedgerEntriesResponse, error)
+	// ListCompanyLedgerEntries returns the changes of the credits of all customer passes, oldest first.
+	ListCompanyLedgerEntries(ctx context.Context, in *ListCompanyLedgerEntriesRequest, opts ...grpc.CallOption) (*ListCompanyLedgerEntriesResponse, error)
 }
 
 type passServiceClient struct {
@@ -336,6 +339,16 @@ func (c *passServiceClient) ListLedgerEntries(ctx context.Context, in *ListLedge
 	return out, nil
 }
 
+func (c *passServiceClient) ListCompanyLedgerEntries(ctx context.Context, in *ListCompanyLedgerEntriesRequest, opts ...grpc.CallOption) (*ListCompanyLedgerEntriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListCompanyLedgerEntriesResponse)
+	err := c.cc.Invoke(ctx, PassService_ListCompanyLedgerEntries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PassServiceServer is the server API for PassService service.
 // All implementations must embed UnimplementedPassServiceServer
 // for forward compatibility.
@@ -411,6 +424,8 @@ type PassServiceServer interface {
 	// ListLedgerEntries returns every change of a customer pass's credits, oldest first; their sum is
 	// remaining_uses.
 	ListLedgerEntries(context.Context, *ListLedgerEntriesRequest) (*ListLedgerEntriesResponse, error)
+	// ListCompanyLedgerEntries returns the changes of the credits of all customer passes, oldest first.
+	ListCompanyLedgerEntries(context.Context, *ListCompanyLedgerEntriesRequest) (*ListCompanyLedgerEntriesResponse, error)
 	mustEmbedUnimplementedPassServiceServer()
 }
 
@@ -477,6 +492,9 @@ func (UnimplementedPassServiceServer) ExportRedemptions(*ExportRedemptionsReques
 }
 func (UnimplementedPassServiceServer) ListLedgerEntries(context.Context, *ListLedgerEntriesRequest) (*ListLedgerEntriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListLedgerEntries not implemented")
+}
+func (UnimplementedPassServiceServer) ListCompanyLedgerEntries(context.Context, *ListCompanyLedgerEntriesRequest) (*ListCompanyLedgerEntriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListCompanyLedgerEntries not implemented")
 }
 func (UnimplementedPassServiceServer) mustEmbedUnimplementedPassServiceServer() {}
 func (UnimplementedPassServiceServer) testEmbeddedByValue()                     {}
@@ -827,6 +845,24 @@ func _PassService_ListLedgerEntries_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PassService_ListCompanyLedgerEntries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListCompanyLedgerEntriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).ListCompanyLedgerEntries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_ListCompanyLedgerEntries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).ListCompanyLedgerEntries(ctx, req.(*ListCompanyLedgerEntriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PassService_ServiceDesc is the grpc.ServiceDesc for PassService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -901,6 +937,10 @@ var PassService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListLedgerEntries",
 			Handler:    _PassService_ListLedgerEntries_Handler,
+		},
+		{
+			MethodName: "ListCompanyLedgerEntries",
+			Handler:    _PassService_ListCompanyLedgerEntries_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
