@@ -15,6 +15,12 @@ type Columns struct {
 // ReportColumn is the prefix of the columns with which a report of refused rows begins. A Reader ignores them.
 const ReportColumn = "refused"
 
+// IsReport reports whether a title is that of a column of a report, which says why a row was refused.
+func IsReport(title string) bool {
+	name := Column(title)
+	return strings.HasPrefix(name, ReportColumn) || name == "error"
+}
+
 // header returns the normalised name of each column of a header, and the titles of the
 // unknown columns. The name of a column to ignore is "".
 func (c Columns) header(header []string) (normal, ignored []string, err error) {
@@ -23,7 +29,7 @@ func (c Columns) header(header []string) (normal, ignored []string, err error) {
 	at := map[string]string{}
 	for i, title := range header {
 		name := Column(title)
-		if name == "" || strings.HasPrefix(name, ReportColumn) {
+		if name == "" || IsReport(title) {
 			continue
 		}
 		if !slices.Contains(names, name) {

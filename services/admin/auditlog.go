@@ -40,7 +40,7 @@ func (auditPage) head() (*message, string) { return msg("audit.page.title"), "au
 
 // auditSubjects are the prefixes of actions by which the log can be filtered.
 var auditSubjects = []string{
-	"administrator.", "api_client.", "api_key.", "appointment.", "appointment_type.", "booking.", "calendar.", "collection.", "company.", "customer.", "customer_pass.", "discount.", "event.",
+	"administrator.", "api_client.", "api_key.", "appointment.", "appointment_type.", "booking.", "calendar.", "collection.", "company.", "company_data.", "customer.", "customer_pass.", "discount.", "event.",
 	"event_date.", "holiday.", "invitation.", "media.", "pass_type.", "payments_due.", "plan.", "publishable_key.", "room.", "service_credential.", "session.", "staff.", "subscription.", "test_clock.", "test_data.", "waitlist.", "webhook_delivery.", "webhook_endpoint.",
 }
 

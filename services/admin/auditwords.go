@@ -70,6 +70,8 @@ func (l auditLine) variant() string {
 		if a := l.detail("attendance"); attendances[a].value != 0 || a == "unknown" {
 			return "_" + strings.ReplaceAll(a, "-", "_")
 		}
+	case "company_data.export":
+		return "_" + l.GetTarget()
 	case "event.price":
 		if i := l.find("name"); i >= 0 && l.GetDetails()[i].GetBefore() == "" {
 			return "_add"
@@ -277,7 +279,7 @@ func (l auditLine) value(field, value string) *message {
 		return bare(strings.ReplaceAll(value, "_", " "))
 	case "currency":
 		return linked(currencyName(value), "")
-	case "unique_customer_emails", "optional_customer_emails", "enabled", "active", "policy_waived", "price_kept",
+	case "unique_customer_emails", "optional_customer_emails", "enabled", "active", "policy_waived", "price_kept", "incomplete",
 		"buyer_keeps_control":
 		return flag(value)
 	case "role":
@@ -294,7 +296,7 @@ func (l auditLine) value(field, value string) *message {
 		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
 			return clockOffset(n)
 		}
-	case "count", "sessions_ended", "dates", "credits":
+	case "count", "sessions_ended", "dates", "credits", "rows", "created", "existed", "refused":
 		if n, err := strconv.Atoi(value); err == nil {
 			return linked(numberText(n), "")
 		}

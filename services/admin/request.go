@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strings"
@@ -31,6 +32,9 @@ type request struct {
 	// audited is the audit entry that the route declares, change the facts of this request.
 	audited audited
 	change  change
+	// upload says that the form has a file; file is that file, nil if there is none.
+	upload bool
+	file   *multipart.Part
 	// plain says that the address of a large page is plain, and zipped that the page is compressed; see compress.go.
 	plain, zipped bool
 	// done says that the response was sent.
@@ -47,7 +51,11 @@ const (
 // It redirects to the sign-in page if nobody is signed in.
 func (r *request) admit(required roles.Capability) error {
 	if r.http.Method == http.MethodPost {
-		if err := r.http.ParseForm(); err != nil {
+		read := r.http.ParseForm
+		if r.upload {
+			read = r.readUpload
+		}
+		if err := read(); err != nil {
 			return pageFault(fault.TooLarge, fault.ReasonPayloadTooLarge, "unreadable", "the form is too long or damaged").Because(err)
 		}
 	}

@@ -21,6 +21,8 @@ type route struct {
 	files bool
 	// large says that the page can have hundreds of rows, so that it is compressed where compress.go allows it.
 	large bool
+	// upload says that the form has a file, which the page reads.
+	upload bool
 	// camera says that the page can use the camera.
 	camera bool
 }
@@ -40,7 +42,7 @@ func routes() []route {
 	return slices.Concat(
 		alwaysLive(signInRoutes(), accountRoutes(), companyRoutes(), []route{post(testModePath, roles.UseTestMode, byAuth(), (*request).switchMode)}),
 		eventRoutes(), ownClassRoutes(), bookingRoutes(), doorRoutes(), appointmentRoutes(), appointmentTypeRoutes(), resourceRoutes(), customerRoutes(), discountRoutes(), passRoutes(), planRoutes(), subscriptionRoutes(), servingFiles(libraryRoutes(), collectionRoutes()),
-		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes())
+		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes(), dataRoutes())
 }
 
 // alwaysLive returns routes for what belongs to the company itself, not to one of its modes.
@@ -387,6 +389,14 @@ func logRoutes() []route {
 		get("/settings/audit", roles.AuditLog, (*request).auditLog),
 		get(requestsPath, roles.Credentials, (*request).requestLog),
 		get(requestsPath+"/{id}", roles.Credentials, show("request", (*request).findRequest)),
+	}
+}
+
+func dataRoutes() []route {
+	return []route{
+		get("/exports", dataAccess, (*request).exports),
+		{pattern: "GET /exports/file", capability: dataAccess, audited: audited{"company_data.export", given}, serve: (*request).exportFile},
+		{pattern: "POST /imports/customers", capability: dataAccess, audited: audited{"company_data.import", given}, upload: true, serve: (*request).importCustomers},
 	}
 }
 

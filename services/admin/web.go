@@ -36,8 +36,10 @@ type web struct {
 	secure   bool     // the dashboard is served over TLS
 	files    string   // origin of the files of the media service
 	places   map[string]bool
-	now      func() time.Time
-	newKey   func() string
+	// exporting and importing bound the files that are read at the same time.
+	exporting, importing *slots
+	now                  func() time.Time
+	newKey               func() string
 
 	mux    *http.ServeMux
 	cross  *http.CrossOriginProtection
@@ -60,8 +62,9 @@ func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s serv
 	}
 	w := &web{
 		cfg: cfg, log: log, services: s, pages: parsed, origin: origin, secure: origin.Scheme == "https",
-		files: media.Scheme + "://" + media.Host,
-		now:   time.Now, newKey: func() string { return id.NewUUID().String() },
+		files:     media.Scheme + "://" + media.Host,
+		exporting: newSlots(2, 16), importing: newSlots(1, 4),
+		now: time.Now, newKey: func() string { return id.NewUUID().String() },
 		mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		timing: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "http_server_duration_seconds", Help: "Time from the first byte of a request to the last byte of its response.",
@@ -90,8 +93,13 @@ const everybody roles.Capability = "everybody"
 func (web *web) handle(route route) {
 	_, path, _ := strings.Cut(route.pattern, " ")
 	web.mux.HandleFunc(route.pattern, func(w http.ResponseWriter, r *http.Request) {
+		longest := int64(maxForm)
+		if route.upload {
+			longest = maxUpload
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, longest)
 		req := web.request(w, r)
-		req.alwaysLive, req.audited = route.alwaysLive, route.audited
+		req.alwaysLive, req.audited, req.upload = route.alwaysLive, route.audited, route.upload
 		if rec, ok := w.(*recorder); ok {
 			rec.route = path
 		}
@@ -107,7 +115,15 @@ func (web *web) handle(route route) {
 			req.zipped = req.plain && negotiate.Coding(r.Header, "gzip") != ""
 		}
 		defer req.record()
-		if err := req.serve(route); err != nil {
+		err := req.serve(route)
+		var cut *cutError
+		switch {
+		case errors.As(err, &cut):
+			if rec, ok := w.(*recorder); ok {
+				rec.failed = fault.From(cut.cause)
+			}
+			panic(http.ErrAbortHandler) // cuts the connection
+		case err != nil:
 			req.fail(err)
 		}
 	})
@@ -163,7 +179,6 @@ func (web *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		web.request(rec, r).fail(errForgery)
 		return
 	}
-	r.Body = http.MaxBytesReader(rec, r.Body, maxForm)
 	web.mux.ServeHTTP(rec, r)
 }
 
@@ -201,7 +216,10 @@ func (web *web) setHeaders(h http.Header, requestID string) {
 
 // finish recovers a panic, and records the request in the log and the metrics.
 func (web *web) finish(rec *recorder, r *http.Request, began time.Time) {
-	if p := recover(); p != nil {
+	p := recover()
+	if p == http.ErrAbortHandler {
+		defer panic(p) // after the request is recorded
+	} else if p != nil {
 		err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		if rec.wrote {
 			web.log.LogAttrs(r.Context(), slog.LevelError, "page failed", slog.String("request_id", rpc.RequestID(r.Context())), slog.String("error", err.Error()))
