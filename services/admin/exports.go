@@ -64,8 +64,7 @@ type dataPage struct {
 	Kinds []option
 	// File is the address of the file that the form describes; "" if the form is empty or wrong.
 	File string
-	// What is the name of its kind, and Found how many matches there are.
-	What  string
+	// Found is the number of matches, up to countedMost.
 	Found int64
 	// Several says that a match can have several rows.
 	Several bool
@@ -99,7 +98,7 @@ func (r *request) exports() error {
 	if err != nil {
 		return err
 	}
-	page.What, page.Found, page.Several = kind.name, found, kind.several
+	page.Found, page.Several = found, kind.several
 	page.File = "/exports/file?" + url.Values{"what": {kind.name}, "from": {s.first}, "to": {s.last}}.Encode()
 	return r.render("exports", page)
 }
