@@ -195,8 +195,7 @@ func (r *request) exportFile() error {
 			return &cutError{err}
 		}
 		if !more {
-			out.complete = true
-			return nil
+			return out.end()
 		}
 		if rows, more, err = next(); err != nil {
 			return &cutError{err}

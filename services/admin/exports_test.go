@@ -497,6 +497,26 @@ func TestExportEndsWithTheBrowser(t *testing.T) {
 	testkit.Eventually(t, 20*time.Second, func() error { return w.auditedExport("", "true") })
 }
 
+func TestExportToSlowBrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.web.readTimeout = 100 * time.Millisecond
+	w.signIn()
+	w.listCustomers(50_000_000)
+	res, err := w.client.Get(w.server.URL + "/exports/file?what=customers" + march)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	// The browser reads nothing.
+	testkit.Eventually(t, 30*time.Second, func() error { return w.auditedExport("", "true") })
+	if release, free := w.web.exporting.take(w.company.GetId()); !free || len(w.web.exporting.held) != 1 {
+		t.Error("the export holds its place")
+	} else {
+		release()
+	}
+}
+
 func TestExportsAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,8 +16,23 @@ func (w *world) testExports(t *testing.T) {
 	b.step("counts the rows of an export while they arrive", func(t *testing.T) {
 		b.open("/exports?what=customers&from=2020-01-01&to=2029-01-01")
 		b.says("match")
-		b.do("download", clickVisible(`//main//a[@download]`))
+		b.do("download", clickVisible(`//main//a[@data-found]`))
 		b.do("complete", chromedp.WaitVisible(`//main//*[@role="status" and contains(.,"The export is complete. Rows:")]`))
+	})
+	b.step("every kind of data is a complete file", func(t *testing.T) {
+		for _, kind := range []string{"customers", "registrations", "transactions", "passes", "ledger"} {
+			b.open("/exports?what=" + kind + "&from=2020-01-01&to=2029-01-01")
+			path := b.href(`//main//a[@data-found]`)
+			got := eval[string](b, `(() => {
+				const file = new XMLHttpRequest();
+				file.open("GET", `+quote(t, path)+`, false);
+				file.send();
+				return file.status + " " + (file.responseText.split("\n").length > 2) + " " + file.getResponseHeader("Content-Type");
+			})()`)
+			if got != "200 true text/csv; charset=utf-8" {
+				t.Errorf("%s: %s", kind, got)
+			}
+		}
 	})
 	b.step("imports a file after it was checked", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "customers.csv")
