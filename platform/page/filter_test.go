@@ -79,6 +79,39 @@ func readFiltered(t *testing.T, db *pg.DB, where *page.Filter, stored string) (a
 	return all, total
 }
 
+// TestCountUpTo counts the rows of a list up to a limit.
+func TestCountUpTo(t *testing.T) {
+	db := testkit.DB(t, schema)
+	first := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 5 {
+		if _, err := db.Pool().Exec(t.Context(), "insert into rows values ($1, $2)", id.NewUUID(), first.Add(time.Duration(i)*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		narrowed bool
+		most     int64
+		want     int64
+	}{
+		{"stops at the limit", true, 3, 3},
+		{"counts all rows below the limit", true, 5, 4},
+		{"counts all rows without a limit", true, 0, 4},
+		{"reads the stored total of a list that is not narrowed", false, 3, 1000},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			where := page.NewFilter("created_at >= $1", first)
+			if c.narrowed {
+				where.And("created_at > %s", first)
+			}
+			var total int64
+			if err := db.Read(t.Context(), pg.AllCompanies(), where.CountUpTo("rows", storedTotal, c.most, &total)); err != nil || total != c.want {
+				t.Errorf("%d, %v; want %d", total, err, c.want)
+			}
+		})
+	}
+}
+
 // TestFilterRepeated checks that a statement does not change the ones that are made after it.
 func TestFilterRepeated(t *testing.T) {
 	where := page.NewFilter("company_id = $1", 1)

@@ -90,7 +90,7 @@ func Table() []Entry {
 		{SeeReports, "see reports", []string{scopes.ReportsRead}, business},
 		{ExportAndImport, "export and import data", []string{
 			scopes.CustomersRead, scopes.CustomersWrite, scopes.BookingsRead, scopes.BookingsWrite, scopes.AppointmentsRead,
-			scopes.AppointmentsWrite, scopes.SubscriptionsRead, scopes.SubscriptionsWrite,
+			scopes.AppointmentsWrite, scopes.SubscriptionsRead, scopes.SubscriptionsWrite, scopes.CustomerPassesRead,
 		}, business},
 		{CompanySettings, "change the company's settings", []string{
 			scopes.CompanyRead, scopes.CompanyWrite, scopes.SubscriptionsRead, scopes.SubscriptionsWrite,

@@ -227,7 +227,7 @@ func passesExport() exportKind {
 	}
 }
 
-// passCells returns the cells of a pass. What has no limit is empty.
+// passCells returns the cells of a pass. A number of uses or a last day without a limit is an empty cell.
 func passCells(p *passv1.CustomerPass, holder *customerv1.Customer, local *time.Location) []csvfile.Cell {
 	var total, remaining, expiry, gross csvfile.Cell
 	if !p.GetUnlimitedUses() {

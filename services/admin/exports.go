@@ -13,7 +13,11 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/csvfile"
+	"reservation.dev/platform/roles"
 )
+
+// dataAccess are the people who export and import data.
+const dataAccess = roles.ExportAndImport
 
 // countedMost is the most rows that the page counts before an export.
 const countedMost = 10_000
@@ -60,8 +64,7 @@ type dataPage struct {
 	Kinds []option
 	// File is the address of the file that the form describes; "" if the form is empty or wrong.
 	File string
-	// What is the name of its kind, and Found how many matches there are.
-	What  string
+	// Found is the number of matches, up to countedMost.
 	Found int64
 	// Several says that a match can have several rows.
 	Several bool
@@ -95,7 +98,7 @@ func (r *request) exports() error {
 	if err != nil {
 		return err
 	}
-	page.What, page.Found, page.Several = kind.name, found, kind.several
+	page.Found, page.Several = found, kind.several
 	page.File = "/exports/file?" + url.Values{"what": {kind.name}, "from": {s.first}, "to": {s.last}}.Encode()
 	return r.render("exports", page)
 }
@@ -192,8 +195,7 @@ func (r *request) exportFile() error {
 			return &cutError{err}
 		}
 		if !more {
-			out.complete = true
-			return nil
+			return out.end()
 		}
 		if rows, more, err = next(); err != nil {
 			return &cutError{err}

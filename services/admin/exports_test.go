@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -67,6 +69,27 @@ func (w *world) exported(path string) (rows []map[string]string, a answer) {
 		rows = append(rows, row)
 	}
 	return rows, a
+}
+
+// TestExportColumnsAreDocumented compares the columns of the files with the page about the dashboard.
+func TestExportColumnsAreDocumented(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "DASHBOARD.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "## Export data")
+	quoted := func(columns []string) string { return "`" + strings.Join(columns, "`, `") + "`" }
+	section = strings.ReplaceAll(strings.Join(strings.Fields(section), " "), "` and `", "`, `")
+	booking := quoted(bookingHeader())
+	if !strings.Contains(section, booking) {
+		t.Errorf("the page lacks %s", booking)
+	}
+	for _, kind := range exportKinds() {
+		if want := strings.TrimSuffix(quoted(kind.header), ", "+booking); !strings.Contains(section, "| "+want) {
+			t.Errorf("the page lacks the columns of %s: %s", kind.name, want)
+		}
+	}
 }
 
 const march = "&from=2026-03-01&to=2026-03-31"
@@ -347,8 +370,8 @@ func TestExportStreams(t *testing.T) {
 	}
 }
 
-// liveHeap returns the memory in use. While it is measured nobody reads the file, so the dashboard soon waits. What
-// was allocated during a collection counts as used, so the least of several measurements is returned.
+// liveHeap returns the memory in use. While it is measured nobody reads the file, so the dashboard soon waits. A
+// collection counts the memory that was allocated during it as used, so the least of several measurements is returned.
 func liveHeap() uint64 {
 	least := uint64(math.MaxUint64)
 	for range 5 {
@@ -472,6 +495,26 @@ func TestExportEndsWithTheBrowser(t *testing.T) {
 	}
 	leave()
 	testkit.Eventually(t, 20*time.Second, func() error { return w.auditedExport("", "true") })
+}
+
+func TestExportToSlowBrowser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.web.readTimeout = 100 * time.Millisecond
+	w.signIn()
+	w.listCustomers(50_000_000)
+	res, err := w.client.Get(w.server.URL + "/exports/file?what=customers" + march)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	// The browser reads nothing.
+	testkit.Eventually(t, 30*time.Second, func() error { return w.auditedExport("", "true") })
+	if release, free := w.web.exporting.take(w.company.GetId()); !free || len(w.web.exporting.held) != 1 {
+		t.Error("the export holds its place")
+	} else {
+		release()
+	}
 }
 
 func TestExportsAtTheSameTime(t *testing.T) {

@@ -8,12 +8,11 @@ import (
 
 	"reservation.dev/platform/csvfile"
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/roles"
 )
 
-// readTimeout is how long a browser can take to receive the rows of one call. A slower one is disconnected, so
+// exportReadTimeout is how long a browser can take to receive the rows of one call. A slower one is disconnected, so
 // that nobody holds an export for ever.
-const readTimeout = time.Minute
+const exportReadTimeout = time.Minute
 
 // csvStream is a file that is sent to the browser while it is read from the services. It holds the rows of one call.
 type csvStream struct {
@@ -36,7 +35,7 @@ func (s *csvStream) write(rows [][]csvfile.Cell) error {
 	if err := s.r.http.Context().Err(); err != nil {
 		return err
 	}
-	if err := s.control.SetWriteDeadline(time.Now().Add(readTimeout)); err != nil {
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.r.web.readTimeout)); err != nil {
 		return err
 	}
 	if !s.begun {
@@ -60,6 +59,12 @@ func (s *csvStream) write(rows [][]csvfile.Cell) error {
 	return s.control.Flush()
 }
 
+// end completes the file. The browser can use the connection for other pages, whenever it likes.
+func (s *csvStream) end() error {
+	s.complete = true
+	return s.control.SetWriteDeadline(time.Time{})
+}
+
 // cutError is an error after the first byte of a response. The connection is cut, so that the browser does not take
 // the response for a complete one.
 type cutError struct{ cause error }
@@ -81,7 +86,7 @@ func (r *request) renewing(next rowSource) rowSource {
 		if err := r.authenticate(); err != nil {
 			return nil, false, err
 		}
-		if r.session == nil || r.session.Company.GetId() != company || !r.session.Role.May(roles.ExportAndImport) {
+		if r.session == nil || r.session.Company.GetId() != company || !r.session.Role.May(dataAccess) {
 			return nil, false, expired
 		}
 		return next()

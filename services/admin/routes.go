@@ -395,9 +395,9 @@ func logRoutes() []route {
 
 func dataRoutes() []route {
 	return []route{
-		get("/exports", roles.ExportAndImport, (*request).exports),
-		{pattern: "GET /exports/file", capability: roles.ExportAndImport, audited: audited{"company_data.export", given}, serve: (*request).exportFile},
-		{pattern: "POST /imports/customers", capability: roles.ExportAndImport, audited: audited{"company_data.import", given}, upload: true, serve: (*request).importCustomers},
+		get("/exports", dataAccess, (*request).exports),
+		{pattern: "GET /exports/file", capability: dataAccess, audited: audited{"company_data.export", given}, serve: (*request).exportFile},
+		{pattern: "POST /imports/customers", capability: dataAccess, audited: audited{"company_data.import", given}, upload: true, serve: (*request).importCustomers},
 	}
 }
 

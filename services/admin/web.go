@@ -38,6 +38,7 @@ type web struct {
 	places   map[string]bool
 	// exporting and importing bound the files that are read at the same time.
 	exporting, importing *slots
+	readTimeout          time.Duration // of exports
 	now                  func() time.Time
 	newKey               func() string
 
@@ -63,7 +64,7 @@ func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s serv
 	w := &web{
 		cfg: cfg, log: log, services: s, pages: parsed, origin: origin, secure: origin.Scheme == "https",
 		files:     media.Scheme + "://" + media.Host,
-		exporting: newSlots(2, 16), importing: newSlots(1, 4),
+		exporting: newSlots(2, 16), importing: newSlots(1, 4), readTimeout: exportReadTimeout,
 		now: time.Now, newKey: func() string { return id.NewUUID().String() },
 		mux: http.NewServeMux(), cross: http.NewCrossOriginProtection(),
 		timing: prometheus.NewHistogramVec(prometheus.HistogramOpts{

@@ -37,6 +37,7 @@ func TestDashboard(t *testing.T) {
 	t.Run("appointments", w.testAppointments)
 	t.Run("subscriptions", w.testSubscriptions)
 	t.Run("library", w.testLibrary)
+	t.Run("exports", w.testExports)
 	t.Run("test mode", w.testTestMode)
 	t.Run("without JavaScript", w.testWithoutScript)
 }

@@ -42,6 +42,7 @@ func (w *world) places(t *testing.T, b *tab) []place {
 		{"administrators", "/settings/administrators"}, {"audit log", "/settings/audit"},
 		{"webhooks", "/settings/webhooks"}, {"new endpoint", "/settings/webhooks/new"},
 		{"requests", "/settings/requests"}, {"deliveries", "/settings/webhooks/deliveries"}, {"replay", "/settings/webhooks/replay"},
+		{"export and import data", "/exports"}, {"an export with its number of rows", "/exports?what=customers&from=2026-01-01&to=2026-12-31"},
 	}
 	add := func(name, path string) { pages = append(pages, place{name, path}) }
 

@@ -92,7 +92,7 @@ async function download(link, box) {
 }
 
 for (const box of document.querySelectorAll("[data-export]")) {
-  const link = box.querySelector("a[download]");
+  const link = box.querySelector("a[data-found]");
   let busy = false;
   link?.addEventListener("click", async (event) => {
     event.preventDefault();
