@@ -37,7 +37,7 @@ func post(path string, who access, a audited, serve func(v *request) error) rout
 func routes() []route {
 	return slices.Concat(
 		alwaysLive(signInRoutes(), accountRoutes(), companyRoutes(), []route{post(testModePath, staff, byAuth(), (*request).switchMode)}),
-		eventRoutes(), bookingRoutes(), doorRoutes(), appointmentRoutes(), appointmentTypeRoutes(), resourceRoutes(), customerRoutes(), discountRoutes(), passRoutes(), planRoutes(), subscriptionRoutes(), servingFiles(libraryRoutes(), collectionRoutes()),
+		eventRoutes(), bookingRoutes(), doorRoutes(), appointmentRoutes(), appointmentTypeRoutes(), resourceRoutes(), customerRoutes(), discountRoutes(), passRoutes(), planRoutes(), subscriptionRoutes(), servingFiles(libraryRoutes(), collectionRoutes()), reportRoutes(),
 		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes())
 }
 
