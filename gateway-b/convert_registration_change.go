@@ -101,8 +101,8 @@ func newSwap(in *edgebv1.SwapWrite) (*bookingv1.SwapBookingsRequest, error) {
 	}, b.Err()
 }
 
-// changeFault gives the fault of a change of a registration the names and the units of Interface B. The currency
-// of an amount due is the company's if a pass paid.
+// changeFault gives the fault of a change of a registration the names, the identifiers and the units of Interface B.
+// The currency of an amount due is the company's if a pass paid.
 func changeFault(ctx context.Context, err error) error {
 	f := fault.From(renameFields(err, map[string]string{
 		"spaces": "spots", "payment_method": "payment.method", "payment_reference": "payment.reference", "other_booking_id": "registrationId",
@@ -111,6 +111,10 @@ func changeFault(ctx context.Context, err error) error {
 		missing := fault.Missing("registration")
 		missing.Fields = f.Fields
 		return missing
+	}
+	if booking := f.Meta["booking_id"]; booking != "" {
+		f = f.With("registration_id", resource.RegistrationID(booking))
+		delete(f.Meta, "booking_id")
 	}
 	if minor, err := strconv.ParseInt(f.Meta["amount_due"], 10, 64); err == nil {
 		return f.With("amount_due", resource.AmountText(minor)).With("currency", cmp.Or(f.Meta["currency"], companyCurrency(ctx)))

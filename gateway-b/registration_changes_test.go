@@ -184,6 +184,8 @@ func TestRegistrationChangeErrors(t *testing.T) {
 		"a price in credits": {"POST", reg + "/move", `{"expectedAmountDue":1}`, fault.Refuse("PRICE_CHANGED", "the amount has changed").With("amount_due", "0").With("currency", ""),
 			400, `"code":"PRICE_CHANGED","details":{"amountDue":"0","currency":"GBP"}`},
 		"a late change": {"POST", reg + "/move", `{}`, fault.Refuse("LATE_CHANGE", "late").With("free_until", "2026-03-29T08:30:00Z"), 400, `"code":"LATE_CHANGE","details":{"freeUntil":"2026-03-29T08:30:00Z"}`},
+		"the registration that refuses a swap": {"POST", reg + "/swap", `{"registrationId":"reg_x"}`, fault.Refuse("ALREADY_CANCELLED", "the booking is cancelled").With("booking_id", "booking_"+otherID),
+			400, `"code":"ALREADY_CANCELLED","details":{"registrationId":"reg_` + otherID + `"}`},
 		"another change in progress": {"POST", reg + "/move", `{}`, fault.New(fault.Conflict, "CHANGE_IN_PROGRESS", "try again").After(2e9),
 			409, `"code":"CHANGE_IN_PROGRESS"`},
 		"a line without a method":           {"POST", "/transactions", `{"purchasedById":"c","lines":[{"payment":{}}]}`, nil, 400, `"field":"lines[0].payment.method","rule":"required"`},

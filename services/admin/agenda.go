@@ -3,7 +3,6 @@ package admin
 import (
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -19,6 +18,7 @@ type agendaItem struct {
 	placed
 	// Before and After are the places of the buffers; without rows if there are none.
 	Before, After placed
+	starts        time.Time
 	From, To      string
 	Title, Who    string
 	Path          string
@@ -203,7 +203,7 @@ func (r *request) freePlaces(free []interval, s staffView, shown interval) []fre
 		}
 		wall := at.from.In(r.session.Clock.Zone)
 		path := bookPath(url.Values{"staff": {s.GetId()}, "day": {wall.Format(time.DateOnly)}, "start": {at.from.UTC().Format(time.RFC3339)}})
-		all = append(all, freePlace{p, wall.Format("15:04"), path})
+		all = append(all, freePlace{p, r.format("time", wall), path})
 	}
 	return all
 }
@@ -214,7 +214,7 @@ func (r *request) agendaItem(x *bookingv1.Assignment, shown interval) (agendaIte
 	ends := starts.Add(time.Duration(x.GetDurationMinutes()) * time.Minute)
 	zone := r.session.Clock.Zone
 	item := agendaItem{
-		From: starts.In(zone).Format("15:04"), To: ends.In(zone).Format("15:04"), Title: x.GetTitle(), Path: datePath(x.GetEventId(), x.GetEventDateId()),
+		From: r.format("time", starts.In(zone)), To: r.format("time", ends.In(zone)), starts: starts, Title: x.GetTitle(), Path: datePath(x.GetEventId(), x.GetEventDateId()),
 	}
 	place, ok := placeIn(interval{starts, ends}, shown)
 	item.placed = place
@@ -276,7 +276,7 @@ func (r *request) dayAgenda() error {
 		return err
 	}
 	part := r.hoursShown(a, shown, []interval{day}).column(day)
-	page.Marks = hourMarks(part, r.session.Clock.Zone)
+	page.Marks = hourMarks(r.texts, part, r.session.Clock.Zone)
 	for _, s := range shown {
 		page.Columns = append(page.Columns, r.column(a, s, day, part))
 	}
@@ -342,7 +342,7 @@ func (p weekAgendaPage) Query() string {
 
 func (r *request) weekAgenda() error {
 	from := r.chosenDay("from")
-	from = r.midnight(from, -(int(from.Weekday())+6)%7)
+	from = r.midnight(from, -r.dayOfWeek(from))
 	week := interval{from, r.midnight(from, 7)}
 	a, err := r.readAgenda(week)
 	if err != nil {
@@ -375,10 +375,10 @@ func (r *request) weekOf(page *weekAgendaPage, a agenda, days []interval) error 
 		return err
 	}
 	hours := r.hoursShown(a, only, days)
-	page.Marks = hourMarks(hours.column(days[0]), r.session.Clock.Zone)
+	page.Marks = hourMarks(r.texts, hours.column(days[0]), r.session.Clock.Zone)
 	for _, day := range days {
 		c := r.column(a, *page.Person, day, hours.column(day))
-		c.Name, c.Path = day.from.Format("Mon 2 Jan"), "/appointments?day="+day.from.Format(time.DateOnly)
+		c.Name, c.Path = r.format("weekday_month_day", day.from), "/appointments?day="+day.from.Format(time.DateOnly)
 		page.Columns = append(page.Columns, c)
 	}
 	page.RowHeight = spread(page.Columns)
@@ -409,7 +409,7 @@ func (r *request) agendaDays(a agenda, days []interval) []agendaDay {
 			}
 			all[i].Lines[at].Names = append(all[i].Lines[at].Names, names[x.GetResourceId()].GetName())
 		}
-		slices.SortStableFunc(all[i].Lines, func(a, b agendaLine) int { return strings.Compare(a.From, b.From) })
+		slices.SortStableFunc(all[i].Lines, func(a, b agendaLine) int { return a.starts.Compare(b.starts) })
 	}
 	return all
 }

@@ -217,11 +217,11 @@ type hourMark struct {
 }
 
 // hourMarks returns the full hours of a column, as a clock in loc shows them.
-func hourMarks(column interval, loc *time.Location) []hourMark {
+func hourMarks(x *texts, column interval, loc *time.Location) []hourMark {
 	var marks []hourMark
 	for at := column.from; at.Before(column.until); at = at.Add(agendaStep) {
 		if wall := at.In(loc); wall.Minute() == 0 {
-			marks = append(marks, hourMark{int(at.Sub(column.from) / agendaStep), wall.Format("15:04")})
+			marks = append(marks, hourMark{int(at.Sub(column.from) / agendaStep), x.format("hour", wall)})
 		}
 	}
 	return marks

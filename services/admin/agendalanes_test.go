@@ -166,7 +166,7 @@ func TestHoursOfTheAgenda(t *testing.T) {
 	if got := column.until.Sub(column.from); got != 19*time.Hour+30*time.Minute {
 		t.Errorf("the column has %v", got)
 	}
-	marks := hourMarks(column, lordHowe)
+	marks := hourMarks(textsIn(t, "en-GB"), column, lordHowe)
 	if len(marks) != 19 || marks[0].Text != "01:00" || marks[1].Text != "03:00" || marks[1].Row != 18 {
 		t.Errorf("%v", marks)
 	}

@@ -211,9 +211,9 @@ func (r *request) findType() (slotType, error) {
 	return slotType{res.GetAppointmentType()}, err
 }
 
-// hoursOf prints minutes as a field in hours has them: "1.5".
-func hoursOf(minutes int32) string {
-	return hundredthsText(int64(math.Round(float64(minutes) * 100 / 60)))
+// hours prints minutes as a field in hours has them: "1.5".
+func (l *locale) hours(minutes int32) string {
+	return l.hundredths(int64(math.Round(float64(minutes) * 100 / 60)))
 }
 
 func (r *request) appointmentType() error {
@@ -224,12 +224,12 @@ func (r *request) appointmentType() error {
 	number := func(n int32) string { return strconv.Itoa(int(n)) }
 	f := newForm("title", t.GetTitle(), "description", t.GetDescription(), "location", t.GetLocation(), "timezone", t.GetTimezone(),
 		"lengths", strings.Join(views(t.GetLengths(), number), ", "), "before", number(t.GetBufferBeforeMinutes()), "after", number(t.GetBufferAfterMinutes()),
-		"grid", number(t.GetSlotMinutes()), "notice", hoursOf(t.GetMinimumNoticeMinutes()))
+		"grid", number(t.GetSlotMinutes()), "notice", r.hours(t.GetMinimumNoticeMinutes()))
 	if t.GetMaximumAdvanceDays() > 0 {
 		f.values.Set("ahead", number(t.GetMaximumAdvanceDays()))
 	}
 	if t.FreeCancellationMinutes != nil {
-		f.values.Set("policy", hoursOf(t.GetFreeCancellationMinutes()))
+		f.values.Set("policy", r.hours(t.GetFreeCancellationMinutes()))
 	}
 	if t.GetActive() {
 		f.values.Set("active", "on")

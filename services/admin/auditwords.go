@@ -214,7 +214,7 @@ func (l auditLine) value(field, value string) *message {
 	switch field {
 	case "price":
 		if minor, err := strconv.ParseInt(strings.Replace(value, ".", "", 1), 10, 64); err == nil && strings.Contains(value, ".") {
-			return bare(priceText(minor, l.currency))
+			return linked(priceText(minor, l.currency), "")
 		}
 	case "expires_at", "previous_secret_expires_at", "since":
 		if at, err := time.Parse(time.RFC3339, value); err == nil {
@@ -224,7 +224,7 @@ func (l auditLine) value(field, value string) *message {
 		if value == neverDate {
 			return msg("desk.pass.no_expiry")
 		}
-		return bare(wallDate(value))
+		return linked(wallDate(value), "")
 	case "timezone":
 		return bare(strings.ReplaceAll(value, "_", " "))
 	case "currency":
@@ -244,7 +244,7 @@ func (l auditLine) value(field, value string) *message {
 		}
 	case "count", "sessions_ended", "dates", "credits":
 		if n, err := strconv.Atoi(value); err == nil {
-			return bare(thousands(int64(n)))
+			return linked(numberText(n), "")
 		}
 	case "scopes":
 		return titles(value, clientScopes)

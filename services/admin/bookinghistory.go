@@ -81,10 +81,11 @@ func (r *request) namesInHistory(entries []*bookingv1.BookingHistoryEntry) *audi
 			w.add(facts.GetManagedById())
 		}
 		w.add(e.GetActor())
+		w.addOptions(e)
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, namesTimeout)
 	defer cancel()
-	finders := map[string]nameFinder{"cust_": (*request).findCustomers}
+	finders := map[string]nameFinder{"cust_": (*request).findCustomers, optionPrefix: (*request).findOptions}
 	if r.session.Owner {
 		finders["admin_"], finders["m2m_"], finders["key_"] = (*request).findAdministrators, (*request).findAPIClients, (*request).findAPIKeys
 	}
@@ -94,6 +95,32 @@ func (r *request) namesInHistory(entries []*bookingv1.BookingHistoryEntry) *audi
 		}
 	}
 	return n
+}
+
+// optionPrefix is the key of pricing options among names.
+const optionPrefix = "po-"
+
+// addOptions adds the pricing options of a change of the option.
+func (w *wantedNames) addOptions(e *bookingv1.BookingHistoryEntry) {
+	if changesOption(e) {
+		w.ids[optionPrefix] = append(w.ids[optionPrefix], e.GetBefore().GetPricingOptionId(), e.GetAfter().GetPricingOptionId())
+	}
+}
+
+// changesOption reports whether a change is to another pricing option.
+func changesOption(e *bookingv1.BookingHistoryEntry) bool {
+	return e.GetAction() == bookingv1.BookingAction_BOOKING_ACTION_MOVED && e.GetBefore().GetPricingOptionId() != e.GetAfter().GetPricingOptionId()
+}
+
+// findOptions looks up the pricing options of the newest 200 events, except those that have ended.
+func (r *request) findOptions(ctx context.Context, n *auditNames, _ *wantedNames) error {
+	res, err := r.services.events.ListEvents(ctx, &bookingv1.ListEventsRequest{PageSize: 200, Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC})
+	for _, e := range res.GetEvents() {
+		for _, o := range e.GetPricingOptions() {
+			n.put(o.GetId(), auditThing{name: o.GetName()})
+		}
+	}
+	return err
 }
 
 // findAdministrators looks up administrators, who are in live mode.
@@ -141,8 +168,14 @@ func (l bookingHistoryLine) date(f *bookingv1.BookingFacts) *message {
 	return linked(msg("audit.thing.event_date", "event", f.GetEventTitle(), "time", l.clock.Time(f.GetStartsAt())), datePath(f.GetEventId(), f.GetEventDateId()))
 }
 
-// Sentence says who changed what.
+// Sentence says who changed what, and from where.
 func (l bookingHistoryLine) Sentence() *message {
+	change := l.change()
+	return msg("changes.source."+strings.TrimSuffix(kindPrefix(l.GetActor()), "_"), "change", change).orElse(change)
+}
+
+// change says who changed what.
+func (l bookingHistoryLine) change() *message {
 	before, after := l.GetBefore(), l.GetAfter()
 	switch l.GetAction() {
 	case bookingv1.BookingAction_BOOKING_ACTION_BOOKED:
@@ -153,6 +186,9 @@ func (l bookingHistoryLine) Sentence() *message {
 		}
 		return msg("changes.history.moved", "actor", l.actor(), "from", l.date(before), "to", l.date(after))
 	case bookingv1.BookingAction_BOOKING_ACTION_TRANSFERRED:
+		if l.onlyChangesManager() {
+			return msg("changes.history.manager", "actor", l.actor(), "from", l.thing(before.GetManagedById()), "to", l.thing(after.GetManagedById()))
+		}
 		return msg("changes.history.transferred", "actor", l.actor(), "from", l.thing(before.GetCustomerId()), "to", l.thing(after.GetCustomerId()))
 	case bookingv1.BookingAction_BOOKING_ACTION_CANCELLED:
 		return msg("changes.history.cancelled", "actor", l.actor())
@@ -179,18 +215,21 @@ func (l bookingHistoryLine) Changes() []*message {
 		if before.GetSpaces() != after.GetSpaces() {
 			add(msg("desk.column.spaces"), spacesText(before.GetSpaces()), spacesText(after.GetSpaces()))
 		}
+		if line := l.optionChange(); line != nil {
+			lines = append(lines, line)
+		}
 		if before.GetPrice() != after.GetPrice() {
-			add(msg("desk.column.price"), bare(priceText(before.GetPrice(), l.currency)), bare(priceText(after.GetPrice(), l.currency)))
+			add(msg("desk.column.price"), linked(priceText(before.GetPrice(), l.currency), ""), linked(priceText(after.GetPrice(), l.currency), ""))
 		}
 		if before.GetCredits() != after.GetCredits() {
 			add(msg("desk.column.credits"), creditsText(before.GetCredits()), creditsText(after.GetCredits()))
 		}
 	}
-	if was, is := before.GetManagedById(), after.GetManagedById(); was != is && before != nil && is != "" {
+	if was, is := before.GetManagedById(), after.GetManagedById(); was != is && before != nil && is != "" && !l.onlyChangesManager() {
 		add(msg("changes.field.managed_by"), l.thing(was), l.thing(is))
 	}
 	if l.GetAmount() != 0 {
-		how := byMethod(bare(priceText(l.GetAmount(), l.currency)), strings.ToUpper(enum.Name(l.GetPaymentMethod())))
+		how := byMethod(linked(priceText(l.GetAmount(), l.currency), ""), strings.ToUpper(enum.Name(l.GetPaymentMethod())))
 		add(msg("changes.field.amount"), nil, how)
 	}
 	if why := l.GetReason(); why != "" {
@@ -203,4 +242,27 @@ func (l bookingHistoryLine) Changes() []*message {
 		lines = append(lines, msg("changes.field.waived"))
 	}
 	return lines
+}
+
+// optionChange returns the line of a change of the pricing option; nil if there is none, or if both options have
+// the same name, which those of two events can.
+func (l bookingHistoryLine) optionChange() *message {
+	if !changesOption(l.BookingHistoryEntry) {
+		return nil
+	}
+	was, is := l.names.things[l.GetBefore().GetPricingOptionId()].name, l.names.things[l.GetAfter().GetPricingOptionId()].name
+	switch {
+	case was == "" || is == "":
+		return msg("changes.field.other_option")
+	case was == is:
+		return nil
+	}
+	return msg("audit.change.changed", "field", msg("changes.move.option"), "before", bare(was), "after", bare(is))
+}
+
+// onlyChangesManager reports whether a transfer changed who manages the booking, and not who attends.
+func (l bookingHistoryLine) onlyChangesManager() bool {
+	before, after := l.GetBefore(), l.GetAfter()
+	return l.GetAction() == bookingv1.BookingAction_BOOKING_ACTION_TRANSFERRED && before.GetCustomerId() == after.GetCustomerId() &&
+		before.GetManagedById() != after.GetManagedById()
 }

@@ -159,7 +159,7 @@ func (r *request) recordBooking(page bookPage, bookings []*bookingv1.Booking) st
 	r.detail("customer", "", page.Customer.GetId())
 	r.detail("event", "", page.Event.GetTitle())
 	total := paid(sum(bookings))
-	r.detail("paid", "", r.text(total))
+	r.detail("paid", "", r.logTexts().text(total))
 	if page.Slot.Started() {
 		r.detail("reason", "", page.Form.text("reason"))
 	}
@@ -326,6 +326,6 @@ func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest, path string
 	r.target(req.GetBookingId())
 	r.detail("reason", "", req.GetReason())
 	cancelled := r.text("desk.booking.cancelled")
-	r.detail("outcome", "", strings.TrimSpace(cancelled+" "+r.text(outcome)))
+	r.detail("outcome", "", strings.TrimSpace(r.logTexts().text("desk.booking.cancelled")+" "+r.logTexts().text(outcome)))
 	return r.back(path, strings.TrimSpace(cancelled+" "+r.text(cmp.Or(next, outcome))))
 }

@@ -111,7 +111,7 @@ func (s slot) From() string { return s.clock.Hour(s.GetDate().GetStartsAt()) }
 
 // To returns the time of day at which the date ends.
 func (s slot) To() string {
-	return s.GetDate().GetStartsAt().AsTime().In(s.clock.Zone).Add(time.Duration(s.GetDate().GetDurationMinutes()) * time.Minute).Format("15:04")
+	return s.clock.Hour(timestamppb.New(s.span().until))
 }
 
 // Path returns the path of the date's page, or of its appointment's.
@@ -163,7 +163,7 @@ func (p dayPage) head() (*message, string) {
 	if p.Day.Today {
 		return msg("desk.today.title"), "today"
 	}
-	return literal(p.Day.At.Format("Monday 2 January 2006")), "today"
+	return timeText("long_day", p.Day.At), "today"
 }
 
 // now returns the company's time.

@@ -203,6 +203,132 @@ func TestBookingHistory(t *testing.T) {
 	})
 }
 
+func TestHistorySaysFromWhereAChangeWasMade(t *testing.T) {
+	t.Parallel()
+	w, _ := withChanges(t)
+	on(w.backend, "ListAdministrators", func(*authv1.ListAdministratorsRequest) (*authv1.ListAdministratorsResponse, error) {
+		return &authv1.ListAdministratorsResponse{Administrators: []*authv1.Administrator{{Id: "admin_7", Name: "Grace"}}}, nil
+	})
+	on(w.backend, "ListApiClients", func(*authv1.ListApiClientsRequest) (*authv1.ListApiClientsResponse, error) {
+		return &authv1.ListApiClientsResponse{ApiClients: []*authv1.ApiClient{{Id: "m2m_1", Name: "Mailer"}}}, nil
+	})
+	on(w.backend, "ListApiKeys", func(*authv1.ListApiKeysRequest) (*authv1.ListApiKeysResponse, error) {
+		return &authv1.ListApiKeysResponse{ApiKeys: []*authv1.ApiKey{{Id: "key_1", Name: "<i>Kiosk"}}}, nil
+	})
+	on(w.backend, "ListBookingHistory", func(*bookingv1.ListBookingHistoryRequest) (*bookingv1.ListBookingHistoryResponse, error) {
+		res := &bookingv1.ListBookingHistoryResponse{}
+		for _, actor := range []string{"admin_7", "m2m_1", "key_1", "svc_1", "booking", ""} {
+			res.Entries = append(res.Entries, &bookingv1.BookingHistoryEntry{Action: bookingv1.BookingAction_BOOKING_ACTION_CANCELLED, Actor: actor})
+		}
+		return res, nil
+	})
+	sentences := func() string {
+		_, table, _ := strings.Cut(w.get("/bookings/booking_1/history").body, "<tbody>")
+		table, _, _ = strings.Cut(table, "</tbody>")
+		return text(table)
+	}
+	for _, c := range []struct {
+		behaviour string
+		role      authv1.AdministratorRole
+		want      []string
+	}{
+		{"with the names for an owner", authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER, []string{
+			"Grace cancelled the booking, in the dashboard", "Mailer cancelled the booking, over Interface A",
+			"&lt;i&gt;Kiosk cancelled the booking, over Interface B", "A service cancelled the booking, over gRPC",
+			"The platform cancelled the booking", "Somebody cancelled the booking",
+		}},
+		{"without the names for staff", authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF, []string{
+			"An administrator cancelled the booking, in the dashboard", "An API client cancelled the booking, over Interface A",
+			"An API key cancelled the booking, over Interface B",
+		}},
+	} {
+		t.Run(c.behaviour, func(t *testing.T) {
+			w.role = c.role
+			got := sentences()
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("the history lacks %q: %s", want, got)
+				}
+			}
+			if n := strings.Count(got, "booking,"); n != 4 {
+				t.Errorf("%d changes have a source: %s", n, got)
+			}
+		})
+	}
+}
+
+func TestHistoryOfManagers(t *testing.T) {
+	t.Parallel()
+	w, _ := withChanges(t)
+	on(w.backend, "BatchGetCustomers", func(*customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
+		return &customerv1.BatchGetCustomersResponse{Customers: []*customerv1.Customer{{Id: "cust_1", FirstName: "Ann"}, {Id: "cust_2", FirstName: "Ben"}}}, nil
+	})
+	on(w.backend, "ListBookingHistory", func(*bookingv1.ListBookingHistoryRequest) (*bookingv1.ListBookingHistoryResponse, error) {
+		return &bookingv1.ListBookingHistoryResponse{Entries: []*bookingv1.BookingHistoryEntry{{
+			Action: bookingv1.BookingAction_BOOKING_ACTION_TRANSFERRED, Actor: "booking",
+			Before: &bookingv1.BookingFacts{CustomerId: "cust_2", ManagedById: "cust_1"}, After: &bookingv1.BookingFacts{CustomerId: "cust_2", ManagedById: "cust_2"},
+		}}}, nil
+	})
+	a := w.get("/bookings/booking_1/history")
+	a.must(t, "/customers/cust_1", "/customers/cust_2")
+	got := text(a.body)
+	if !strings.Contains(got, "The platform changed who manages the booking: Ben manages it now, instead of Ann") ||
+		strings.Contains(got, "transferred") || strings.Contains(got, "Managed by") {
+		t.Error(got)
+	}
+}
+
+func TestHistoryOfPricingOptions(t *testing.T) {
+	t.Parallel()
+	w, _ := withChanges(t)
+	moved := func(from, to string) *bookingv1.BookingHistoryEntry {
+		return &bookingv1.BookingHistoryEntry{
+			Action: bookingv1.BookingAction_BOOKING_ACTION_MOVED, Actor: "admin_7",
+			Before: &bookingv1.BookingFacts{PricingOptionId: from}, After: &bookingv1.BookingFacts{PricingOptionId: to},
+		}
+	}
+	var entries []*bookingv1.BookingHistoryEntry
+	on(w.backend, "ListBookingHistory", func(*bookingv1.ListBookingHistoryRequest) (*bookingv1.ListBookingHistoryResponse, error) {
+		return &bookingv1.ListBookingHistoryResponse{Entries: entries}, nil
+	})
+	on(w.backend, "ListEvents", func(*bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
+		return &bookingv1.ListEventsResponse{Events: []*bookingv1.Event{
+			{Id: "evt_1", PricingOptions: []*bookingv1.PricingOption{{Id: "po-1", Name: "<b>Adult"}, {Id: "po-2", Name: "Child"}}},
+			{Id: "evt_2", PricingOptions: []*bookingv1.PricingOption{{Id: "po-3", Name: "Child"}}},
+		}}, nil
+	})
+	for name, c := range map[string]struct {
+		entries         []*bookingv1.BookingHistoryEntry
+		want, otherwise string
+		calls           int
+	}{
+		"names both options":                             {[]*bookingv1.BookingHistoryEntry{moved("po-1", "po-2")}, "Pricing option: from &lt;b&gt;Adult to Child", "The pricing option changed", 1},
+		"names the options of all changes with one call": {[]*bookingv1.BookingHistoryEntry{moved("po-1", "po-2"), moved("po-2", "po-1")}, "Pricing option: from Child to &lt;b&gt;Adult", "The pricing option changed", 1},
+		"says that the option changed to an unknown one": {[]*bookingv1.BookingHistoryEntry{moved("po-1", "po-9")}, "The pricing option changed", "Pricing option:", 1},
+		"says nothing about options of one name":         {[]*bookingv1.BookingHistoryEntry{moved("po-2", "po-3")}, "changed the booking", "ricing option", 1},
+		"says nothing about an option that stays":        {[]*bookingv1.BookingHistoryEntry{moved("po-1", "po-1")}, "changed the booking", "ricing option", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			entries = c.entries
+			w.backend.count()
+			got := text(w.get("/bookings/booking_1/history").body)
+			if !strings.Contains(got, c.want) || strings.Contains(got, c.otherwise) {
+				t.Errorf("the page should have %q and not %q:\n%s", c.want, c.otherwise, got)
+			}
+			if n := len(w.backend.called("ListEvents")); n != c.calls {
+				t.Errorf("%d calls", n)
+			}
+		})
+	}
+	t.Run("says that the option changed if the service does not answer", func(t *testing.T) {
+		entries = []*bookingv1.BookingHistoryEntry{moved("po-1", "po-2")}
+		on(w.backend, "ListEvents", func(*bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
+			return nil, fault.New(fault.Unavailable, "UNAVAILABLE", "later")
+		})
+		w.get("/bookings/booking_1/history").must(t, "The pricing option changed")
+	})
+}
+
 func TestHistoriesThatLackChanges(t *testing.T) {
 	t.Parallel()
 	const booked, cancelled = bookingv1.BookingAction_BOOKING_ACTION_BOOKED, bookingv1.BookingAction_BOOKING_ACTION_CANCELLED

@@ -28,9 +28,9 @@ type span struct {
 }
 
 var spans = []span{
-	{"day", msg("shared.charts.day"), 24 * time.Hour, time.Hour, "15:04", 4},
-	{"week", msg("shared.charts.week"), 7 * 24 * time.Hour, 6 * time.Hour, "Mon 2", 4},
-	{"month", msg("shared.charts.month"), 30 * 24 * time.Hour, 24 * time.Hour, "2 Jan", 5},
+	{"day", msg("shared.charts.day"), 24 * time.Hour, time.Hour, "hour", 4},
+	{"week", msg("shared.charts.week"), 7 * 24 * time.Hour, 6 * time.Hour, "weekday_number", 4},
+	{"month", msg("shared.charts.month"), 30 * 24 * time.Hour, 24 * time.Hour, "month_day", 5},
 }
 
 // charts show the number of deliveries over a span of time, by outcome, and their response times.
@@ -109,11 +109,11 @@ func (r *request) charts(endpoint, base string) (charts, error) {
 	if err != nil {
 		return c, err
 	}
-	c.layout(res.GetBuckets(), zone)
+	c.layout(r.texts, res.GetBuckets(), zone)
 	return c, nil
 }
 
-func (c *charts) layout(buckets []*webhookv1.StatisticsBucket, zone *time.Location) {
+func (c *charts) layout(x *texts, buckets []*webhookv1.StatisticsBucket, zone *time.Location) {
 	if len(buckets) == 0 {
 		return
 	}
@@ -127,15 +127,15 @@ func (c *charts) layout(buckets []*webhookv1.StatisticsBucket, zone *time.Locati
 	for i := range 3 {
 		share := int64(i)
 		y := chartTop + plotHeight*(1-float64(i)/2)
-		c.CountTicks = append(c.CountTicks, chartTick{y, thousands(top * share / 2)})
-		c.TimeTicks = append(c.TimeTicks, chartTick{y, shortTime(slow * share / 2)})
+		c.CountTicks = append(c.CountTicks, chartTick{y, x.number(top * share / 2)})
+		c.TimeTicks = append(c.TimeTicks, chartTick{y, x.shortTime(slow * share / 2)})
 	}
 	step := float64(plotWidth) / float64(len(buckets))
 	var p50, p95 []string
 	for i, b := range buckets {
 		from := b.GetStartsAt().AsTime().In(zone)
-		x := chartLeft + float64(i)*step
-		col := column{X: x, Width: step, From: from.Format("Mon 2 Jan, 15:04"), Bucket: b, P50: "–", P95: "–"}
+		left := chartLeft + float64(i)*step
+		col := column{X: left, Width: step, From: x.format("weekday_month_day_time", from), Bucket: b, P50: "–", P95: "–"}
 		y := float64(chartTop + plotHeight)
 		for _, part := range []struct {
 			class string
@@ -151,20 +151,20 @@ func (c *charts) layout(buckets []*webhookv1.StatisticsBucket, zone *time.Locati
 		col.CountTip = msg("shared.charts.count_tip", "from", col.From, "delivered", b.GetDelivered(), "retried", b.GetRetried(), "failed", b.GetFailed())
 		col.TimeTip = msg("shared.charts.time_tip_empty", "from", col.From)
 		if b.GetDelivered()+b.GetRetried()+b.GetFailed() > 0 {
-			col.P50, col.P95 = milliseconds(b.GetP50Microseconds()), milliseconds(b.GetP95Microseconds())
+			col.P50, col.P95 = x.milliseconds(b.GetP50Microseconds()), x.milliseconds(b.GetP95Microseconds())
 			col.TimeTip = msg("shared.charts.time_tip", "from", col.From, "p50", col.P50, "p95", col.P95)
 			for _, line := range []struct {
 				points *[]string
 				value  int64
 			}{{&p50, b.GetP50Microseconds()}, {&p95, b.GetP95Microseconds()}} {
-				at := point(x+step/2, line.value, slow)
+				at := point(left+step/2, line.value, slow)
 				*line.points = append(*line.points, at.X+","+at.Y)
 				c.Dots = append(c.Dots, at)
 			}
 		}
 		c.Columns = append(c.Columns, col)
 		if i%c.Span.every == 0 {
-			c.Labels = append(c.Labels, chartLabel{x, from.Format(c.Span.format)})
+			c.Labels = append(c.Labels, chartLabel{left, x.format(c.Span.format, from)})
 		}
 	}
 	c.P50, c.P95 = strings.Join(p50, " "), strings.Join(p95, " ")
@@ -186,7 +186,7 @@ func roundUp(n int64) int64 {
 }
 
 // shortTime prints microseconds for an axis: "250 ms".
-func shortTime(microseconds int64) string {
+func (x *texts) shortTime(microseconds int64) string {
 	switch {
 	case microseconds == 0:
 		return "0"
@@ -195,5 +195,5 @@ func shortTime(microseconds int64) string {
 	case microseconds < 1_000_000:
 		return fmt.Sprintf("%d ms", microseconds/1000)
 	}
-	return fmt.Sprintf("%g s", float64(microseconds/100_000)/10)
+	return strings.TrimSuffix(x.decimals(float64(microseconds)/1e6, 1), x.decimal+"0") + " s"
 }

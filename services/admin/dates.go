@@ -210,7 +210,7 @@ func (r *request) updateDate() error {
 	}
 	now := slot{ScheduledDate: &bookingv1.ScheduledDate{Date: res.GetDate()}, clock: r.session.Clock}
 	r.detail("starts_at", r.when(p.Slot), r.when(now))
-	r.detail("capacity", r.text(p.Slot.Fullness().Text()), r.text(now.Fullness().Text()))
+	r.detail("capacity", r.logTexts().text(p.Slot.Fullness().Text()), r.logTexts().text(now.Fullness().Text()))
 	return r.back(p.Slot.Path(), r.text("desk.date.changed", "when", r.when(now), "booked", now.Fullness().Text()))
 }
 

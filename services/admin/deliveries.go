@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"fmt"
 	"net/url"
 	"strconv"
 	"unicode/utf8"
@@ -19,7 +18,9 @@ func (a attemptView) Succeeded() bool {
 }
 
 // Took prints the duration of the attempt.
-func (a attemptView) Took() string { return milliseconds(a.GetDurationMicroseconds()) }
+func (a attemptView) Took() *message {
+	return printed(func(x *texts) string { return x.milliseconds(a.GetDurationMicroseconds()) })
+}
 
 // Outcome says how the attempt ended.
 func (a attemptView) Outcome() *message { return outcome(a.GetFailure(), a.GetStatus()) }
@@ -70,14 +71,14 @@ func outcome(f webhookv1.Failure, status int32) *message {
 }
 
 // milliseconds prints a duration in the unit that suits it: "1.5 ms", "1,200 ms", "10.5 s".
-func milliseconds(microseconds int64) string {
+func (x *texts) milliseconds(microseconds int64) string {
 	if microseconds < 10_000 {
-		return fmt.Sprintf("%.1f ms", float64(microseconds)/1000)
+		return x.decimals(float64(microseconds)/1000, 1) + " ms"
 	}
 	if microseconds < 10_000_000 {
-		return thousands(microseconds/1000) + " ms"
+		return x.number(microseconds/1000) + " ms"
 	}
-	return fmt.Sprintf("%.1f s", float64(microseconds)/1e6)
+	return x.decimals(float64(microseconds)/1e6, 1) + " s"
 }
 
 // deliveryView is a delivery as a page shows it.

@@ -22,7 +22,7 @@ func (d discountView) Off() *message {
 	if d.GetAmount() > 0 {
 		return msg("desk.discount.off_amount", "amount", priceText(d.GetAmount(), d.GetCurrency()))
 	}
-	return msg("desk.discount.off_share", "share", hundredthsText(int64(d.GetBasisPoints())))
+	return msg("desk.discount.off_share", "share", printed(func(x *texts) string { return x.hundredths(int64(d.GetBasisPoints())) }))
 }
 
 // Used says how often the code was used.
@@ -41,17 +41,16 @@ func (d discountView) lastDay() time.Time {
 
 // Valid says on which days the code is valid.
 func (d discountView) Valid() *message {
-	const layout = "2 Jan 2006"
-	from := d.GetValidFrom().AsTime().In(d.clock.Zone).Format(layout)
+	from := timeText("date", d.GetValidFrom().AsTime().In(d.clock.Zone))
 	switch {
 	case d.GetValidFrom() == nil && d.GetValidUntil() == nil:
 		return msg("desk.valid.always")
 	case d.GetValidUntil() == nil:
 		return msg("desk.valid.from", "from", from)
 	case d.GetValidFrom() == nil:
-		return msg("desk.valid.until", "to", d.lastDay().Format(layout))
+		return msg("desk.valid.until", "to", timeText("date", d.lastDay()))
 	}
-	return msg("desk.valid.between", "from", from, "to", d.lastDay().Format(layout))
+	return msg("desk.valid.between", "from", from, "to", timeText("date", d.lastDay()))
 }
 
 // State says whether the code can be used now.
@@ -184,7 +183,7 @@ func (r *request) createDiscount() error {
 		d := discountView{res.GetDiscountCode(), r.session.Clock}
 		r.target(d.GetId())
 		r.detail("code", "", d.GetCode())
-		r.detail("off", "", r.text(d.Off()))
+		r.detail("off", "", r.logTexts().text(d.Off()))
 		return r.back("/discounts", r.text("desk.discount.added", "code", d.GetCode(), "off", d.Off()))
 	}
 	if !f.Failed() {
@@ -255,8 +254,8 @@ func (r *request) updateDiscount() error {
 		return r.again(err, "discount", p)
 	}
 	after := discountView{res.GetDiscountCode(), r.session.Clock}
-	r.detail("valid", r.text(p.Code.Valid()), r.text(after.Valid()))
-	r.detail("uses", r.text(p.Code.Used()), r.text(after.Used()))
+	r.detail("valid", r.logTexts().text(p.Code.Valid()), r.logTexts().text(after.Valid()))
+	r.detail("uses", r.logTexts().text(p.Code.Used()), r.logTexts().text(after.Used()))
 	return r.back("/discounts", r.text("desk.discount.changed", "code", after.GetCode()))
 }
 

@@ -457,7 +457,7 @@ func TestWeekShowsWallTimeWhenTheClocksChange(t *testing.T) {
 		})
 	}
 	t.Run("the axis has every hour once", func(t *testing.T) {
-		marks := hourRange{1, 4}.marks()
+		marks := hourRange{1, 4}.marks(textsIn(t, "en-GB"))
 		if diff := cmp.Diff([]hourMark{{0, "01:00"}, {12, "02:00"}, {24, "03:00"}}, marks); diff != "" {
 			t.Error(diff)
 		}

@@ -55,7 +55,7 @@ func (r *request) recordPayment() error {
 		return r.again(err, "subscription-action", p)
 	}
 	r.detail("period", "", strconv.Itoa(int(p.Period.GetNumber())))
-	r.detail("amount", "", p.Period.Money(p.Period.Owed()))
+	r.detail("amount", "", r.logTexts().text(p.Period.Money(p.Period.Owed())))
 	r.detail("paid", "", strings.ToLower(req.GetPayment().GetMethod()))
 	return p.done(r)
 }
@@ -117,14 +117,14 @@ func (r *request) waivePayment() error {
 		return r.again(err, "subscription-action", p)
 	}
 	r.detail("period", "", strconv.Itoa(int(p.Period.GetNumber())))
-	r.detail("amount", "", p.Period.Money(p.Period.GetAmountDue()))
+	r.detail("amount", "", r.logTexts().text(p.Period.Money(p.Period.GetAmountDue())))
 	r.detail("reason", "", req.GetReason())
 	return p.done(r)
 }
 
 func (r *request) returnPage() (subscriptionForm, error) {
 	p, err := r.subscriptionForm("refund")
-	p.Form.values.Set("amount", amount(p.Subscription.GetRefundDue()))
+	p.Form.values.Set("amount", r.amount(p.Subscription.GetRefundDue()))
 	p.Effects = []*message{msg("plans.action.refund.due", "amount", p.Subscription.Money(p.Subscription.GetRefundDue())), msg("desk.booking.refund_money")}
 	return p, err
 }
@@ -145,6 +145,6 @@ func (r *request) refundSubscription() error {
 	if _, err := submit(r, f, r.services.subscriptions.RecordRefund, req); err != nil {
 		return r.again(err, "subscription-action", p)
 	}
-	r.detail("refunded", "", p.Subscription.Money(minor))
+	r.detail("refunded", "", r.logTexts().text(p.Subscription.Money(minor)))
 	return p.done(r)
 }

@@ -26,10 +26,10 @@ var exampleDay = time.Date(2027, time.June, 1, 0, 0, 0, 0, time.UTC)
 
 // dunningExample says what happens, by the settings, with a payment that becomes due on 1 June.
 func dunningExample(s *subscriptionv1.SubscriptionSettings) []*message {
-	day := func(after int32) string { return exampleDay.AddDate(0, 0, int(after)).Format("2 January 2006") }
+	day := func(after int32) *message { return timeText("long_date", exampleDay.AddDate(0, 0, int(after))) }
 	var reminders *message
 	for _, after := range s.GetReminderDays() {
-		reminders = listed(reminders, literal(day(after)))
+		reminders = listed(reminders, day(after))
 	}
 	overdue := s.GetPastDueAfterDays()
 	steps := []*message{msg("plans.dunning.example_due", "day", day(0))}

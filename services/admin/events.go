@@ -70,7 +70,7 @@ func priceOrFree(minor int64, currency string) *message {
 	if minor == 0 {
 		return msg("desk.price.free")
 	}
-	return literal(priceText(minor, currency))
+	return priceText(minor, currency)
 }
 
 // eventsPage is the list of events.
@@ -252,8 +252,8 @@ func (r *request) editEvent() error {
 	}
 	f := newForm("title", e.GetTitle(), "description", e.GetDescription(), "type", e.Kind(), "location", e.GetLocation())
 	f.setVersion(e.GetVersion())
-	f.setPolicy(e)
-	f.setRules(e.GetBookingRules(), r.zoneOf(e))
+	f.setPolicy(r.locale, e)
+	f.setRules(r.locale, e.GetBookingRules(), r.zoneOf(e))
 	return r.render("event-edit", r.eventEdit(e, f))
 }
 
@@ -280,7 +280,7 @@ func (r *request) updateEvent() error {
 	r.detail("title", e.GetTitle(), title)
 	r.detail("location", e.GetLocation(), location)
 	r.detail("kind", e.Kind(), after.Kind())
-	r.detail("policy", r.text(e.Policy()), r.text(after.Policy()))
+	r.detail("policy", r.logTexts().text(e.Policy()), r.logTexts().text(after.Policy()))
 	r.detail("rules", r.rulesText(e), r.rulesText(after))
 	return r.back("/events/"+e.GetId(), r.text("desk.event.changed"))
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/zone"
@@ -62,13 +60,12 @@ func windowSentence(f *fault.Error) *message {
 	if err != nil {
 		return nil
 	}
-	c := clock{Zone: loc}
 	say := func(id, fact string) *message {
 		at, err := time.Parse(time.RFC3339, f.Meta[fact])
 		if err != nil {
 			return nil
 		}
-		return msg(id, "time", c.Time(timestamppb.New(at)), "zone", c.Name())
+		return msg(id, "time", timeText("day_time", at.In(loc)), "zone", clock{Zone: loc}.Name())
 	}
 	switch f.Reason {
 	case "BOOKING_NOT_OPEN":

@@ -17,6 +17,8 @@ type form struct {
 	order  []string // of the fields with errors
 	// names maps a service's field names to the form's, where they differ.
 	names map[string]string
+	// locale is how amounts are typed; nil if the form is not read.
+	locale *locale
 	// current is the present version of the resource that the form changes.
 	current int64
 	// Summary says what is wrong with the form as a whole; nil if nothing is.
@@ -37,6 +39,7 @@ func newForm(pairs ...string) *form {
 // filterForm returns the form of a filter, with the values of the query parameters.
 func (r *request) filterForm(names ...string) *form {
 	f := newForm()
+	f.locale = r.locale
 	for _, name := range names {
 		f.values.Set(name, r.query(name))
 	}
@@ -46,7 +49,7 @@ func (r *request) filterForm(names ...string) *form {
 // sent returns the submitted form; names maps a service's field names to the form's, where they
 // differ.
 func (r *request) sent(names map[string]string) *form {
-	return &form{values: r.http.PostForm, errors: map[string]*message{}, names: names}
+	return &form{values: r.http.PostForm, errors: map[string]*message{}, names: names, locale: r.locale}
 }
 
 // remember stores the initial values of fields, for unchanged.
@@ -166,39 +169,35 @@ func (f *form) count(name string, label *message, least, most int64) int32 {
 // hundredths returns a number up to most, typed with at most two decimals, in hundredths: a tax
 // of "17.5" % is 1750 basis points.
 func (f *form) hundredths(name string, label *message, most int64) (int64, bool) {
-	wrong := len(f.errors)
-	n, given := f.money(name, label)
-	if len(f.errors) > wrong || given && n > 100*most {
-		f.add(name, nil) // lists the field; the text below replaces that of money
-		f.errors[name] = msg("refusals.form.share", "label", label, "most", most)
+	text := f.text(name)
+	if text == "" {
 		return 0, false
 	}
-	return n, given
-}
-
-// hundredthsText prints hundredths in the format of such a field.
-func hundredthsText(n int64) string {
-	return strings.TrimSuffix(strings.TrimRight(amount(n), "0"), ".")
+	n, ok := f.typed().parseAmount(text)
+	if !ok || n > 100*most {
+		f.add(name, msg("refusals.form.share", "label", label, "most", most, "example", f.typed().hundredths(1750)))
+		return 0, false
+	}
+	return n, true
 }
 
 // money returns an amount in minor units, typed with at most two decimals, and whether the field
 // has one.
 func (f *form) money(name string, label *message) (int64, bool) {
-	text := strings.ReplaceAll(f.text(name), ",", ".")
+	text := f.text(name)
 	if text == "" {
 		return 0, false
 	}
-	whole, fraction, _ := strings.Cut(text, ".")
-	for len(fraction) < 2 {
-		fraction += "0"
-	}
-	n, err := strconv.ParseUint(whole+fraction, 10, 40)
-	if err != nil || len(fraction) > 2 || whole == "" {
-		f.add(name, msg("refusals.form.amount", "label", label))
+	n, ok := f.typed().parseAmount(text)
+	if !ok {
+		f.add(name, msg("refusals.form.amount", "label", label, "example", f.typed().amount(1250)))
 		return 0, false
 	}
-	return int64(n), true
+	return n, true
 }
+
+// typed returns how amounts are typed in the form.
+func (f *form) typed() *locale { return cmp.Or(f.locale, plainLocale) }
 
 // isRefusal reports whether an error is a refusal that the person can act on.
 func isRefusal(f *fault.Error) bool {

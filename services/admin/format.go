@@ -2,10 +2,8 @@ package admin
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,14 +12,32 @@ import (
 	"reservation.dev/platform/money"
 )
 
-// priceText prints an amount of minor units: "£12.50".
-func priceText(minor int64, currency string) string {
-	sign := ""
-	if minor < 0 {
-		sign, minor = "−", -minor
-	}
-	symbol := cmp.Or(currencySymbols[currency], currency+" ")
-	return fmt.Sprintf("%s%s%s.%02d", sign, symbol, thousands(minor/100), minor%100)
+// printed returns a message that a function prints in the language and region of the request.
+func printed(print func(x *texts) string) *message { return &message{print: print} }
+
+// priceText says an amount of minor units: "£12.50".
+func priceText(minor int64, currency string) *message {
+	return printed(func(x *texts) string { return x.price(minor, currency) })
+}
+
+// numberText says a number with its digits grouped.
+func numberText[N int | int32 | int64](n N) *message {
+	return printed(func(x *texts) string { return x.number(int64(n)) })
+}
+
+// timeText says a time in a format of the catalogue.
+func timeText(format string, t time.Time) *message {
+	return printed(func(x *texts) string { return x.format(format, t) })
+}
+
+// wallDate says a YYYY-MM-DD date: "21 Nov 2026".
+func wallDate(text string) *message {
+	return printed(func(x *texts) string { return x.wallDate(text) })
+}
+
+// wallTime says a time of day, given as HH:MM.
+func wallTime(text string) *message {
+	return printed(func(x *texts) string { return x.wallTime(text) })
 }
 
 // currencySymbols are the symbols of the currencies.
@@ -30,17 +46,8 @@ var currencySymbols = map[string]string{money.GBP: "£", money.EUR: "€", money
 // currencyName returns the name of a currency; the code if the currency is unknown.
 func currencyName(code string) *message { return msg("shared.currency." + code).or(code) }
 
-// amount prints minor units as a form field has them: "12.50".
+// amount prints minor units as audit entries have them: "12.50".
 func amount(minor int64) string { return fmt.Sprintf("%d.%02d", minor/100, minor%100) }
-
-// thousands groups the digits of a number.
-func thousands(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
 
 // toInt returns an int, int32 or int64; 0 for any other value.
 func toInt(n any) int64 {
@@ -82,7 +89,7 @@ func views[T, V any](all []T, view func(T) V) []V {
 	return views
 }
 
-// clock prints times in the company's zone.
+// clock prints times in the company's zone, in the language and region of the request.
 type clock struct {
 	Zone *time.Location
 	// now is the company's time: what the test clock shows, for a company in test mode. real is the real
@@ -108,7 +115,7 @@ func (c clock) Time(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return "–"
 	}
-	return t.AsTime().In(c.Zone).Format("Mon 2 Jan 2006, 15:04")
+	return c.texts.format("day_time", t.AsTime().In(c.Zone))
 }
 
 // Seconds prints date and time to the second.
@@ -116,7 +123,7 @@ func (c clock) Seconds(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return "–"
 	}
-	return t.AsTime().In(c.Zone).Format("2 Jan 2006, 15:04:05")
+	return c.texts.format("seconds", t.AsTime().In(c.Zone))
 }
 
 // Day prints a date: "Sat 21 Nov 2026".
@@ -124,7 +131,7 @@ func (c clock) Day(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return "–"
 	}
-	return t.AsTime().In(c.Zone).Format("Mon 2 Jan 2006")
+	return c.texts.format("day", t.AsTime().In(c.Zone))
 }
 
 // Hour prints the time of day.
@@ -132,7 +139,7 @@ func (c clock) Hour(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return ""
 	}
-	return t.AsTime().In(c.Zone).Format("15:04")
+	return c.texts.format("time", t.AsTime().In(c.Zone))
 }
 
 // Past reports whether an instant is not in the future.
@@ -165,15 +172,6 @@ func (c clock) Ago(t *timestamppb.Timestamp) string {
 		return c.texts.text("shared.ago.days", "count", int(d/(24*time.Hour)))
 	}
 	return c.Day(t)
-}
-
-// wallDate prints a YYYY-MM-DD date: "21 Nov 2026".
-func wallDate(text string) string {
-	t, err := time.Parse(time.DateOnly, text)
-	if err != nil {
-		return text
-	}
-	return t.Format("2 Jan 2006")
 }
 
 // indented returns JSON with indentation; text that is not JSON is returned unchanged.

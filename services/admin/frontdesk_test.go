@@ -158,7 +158,7 @@ func TestMoney(t *testing.T) {
 		}
 	}
 	for minor, want := range map[int64]string{0: "£0.00", 7: "£0.07", 123456789: "£1,234,567.89", -150: "−£1.50"} {
-		if got := priceText(minor, "GBP"); got != want {
+		if got := textsIn(t, "en-GB").price(minor, "GBP"); got != want {
 			t.Errorf("%d is %q", minor, got)
 		}
 	}

@@ -44,13 +44,14 @@ type hoursDay struct {
 type hoursPage struct {
 	Member staffView
 	Form   *form
-	Days   []hoursDay
+	Days   []hoursDay // from Monday
 	Dates  []shiftRow
 	// Places says whether the form has fields for the location and the zone of a shift.
 	Places bool
 	// Focus is the name of the field that a button has added.
-	Focus string
-	Zone  string
+	Focus  string
+	Zone   string
+	locale *locale
 }
 
 func (p hoursPage) head() (*message, string) {
@@ -66,21 +67,26 @@ func (r *request) weekdayName(number int) string {
 }
 
 // weekText says when a person works, a line for each weekday with shifts.
-func weekText(h *bookingv1.WorkingHours) []*message {
+func weekText(l *locale, h *bookingv1.WorkingHours) []*message {
 	var lines []*message
-	for number := 1; number <= 7; number++ {
-		var shifts []string
+	for _, number := range inWeek(l, []int{1, 2, 3, 4, 5, 6, 7}) {
+		var shifts *message
 		for _, w := range h.GetWeekly() {
 			if int(w.GetWeekday()) == number {
-				shifts = append(shifts, w.GetRange().GetStarts()+"–"+w.GetRange().GetEnds())
+				shifts = listed(shifts, shiftText(w.GetRange()))
 			}
 		}
-		if len(shifts) > 0 {
+		if shifts != nil {
 			day := msg("desk.schedule.weekday." + weekdays[number-1])
-			lines = append(lines, msg("appointments.hours.line", "day", day, "shifts", strings.Join(shifts, ", ")))
+			lines = append(lines, msg("appointments.hours.line", "day", day, "shifts", shifts))
 		}
 	}
 	return lines
+}
+
+// shiftText says when a shift starts and ends: "09:00–17:00".
+func shiftText(h *bookingv1.HoursRange) *message {
+	return printed(func(x *texts) string { return x.wallTime(h.GetStarts()) + "–" + x.wallTime(h.GetEnds()) })
 }
 
 func (r *request) hoursForm() error {
@@ -113,7 +119,7 @@ func (r *request) hoursForm() error {
 
 // hoursPage returns the page without shifts.
 func (r *request) hoursPage(s staffView, f *form) hoursPage {
-	page := hoursPage{Member: s, Form: f, Zone: r.session.Clock.Name()}
+	page := hoursPage{Member: s, Form: f, Zone: r.session.Clock.Name(), locale: r.locale}
 	for number := 1; number <= 7; number++ {
 		page.Days = append(page.Days, hoursDay{Number: number, Name: r.weekdayName(number)})
 	}
@@ -170,8 +176,8 @@ func (r *request) setHours() error {
 		return r.again(err, "hours", page)
 	}
 	var after []string
-	for _, line := range weekText(res.GetHours()) {
-		after = append(after, r.text(line))
+	for _, line := range weekText(r.logTexts().locale, res.GetHours()) {
+		after = append(after, r.logTexts().text(line))
 	}
 	r.detail("hours", "", strings.Join(after, "; "))
 	return r.back(s.Path(), r.text("appointments.hours.saved"))
@@ -265,9 +271,12 @@ func (p *hoursPage) copyDay() {
 	}
 }
 
+// Week returns the days from the first day of the week.
+func (p hoursPage) Week() []hoursDay { return inWeek(p.locale, p.Days) }
+
 // WeekdayOptions are the weekdays as choices.
 func (p hoursPage) WeekdayOptions() []option {
-	return views(p.Days, func(d hoursDay) option { return option{strconv.Itoa(d.Number), d.Name} })
+	return views(p.Week(), func(d hoursDay) option { return option{strconv.Itoa(d.Number), d.Name} })
 }
 
 // hoursOn returns the shifts of a person that begin on a calendar day, YYYY-MM-DD.

@@ -108,17 +108,17 @@ func (f *form) length(name string) int32 {
 	return int32(total)
 }
 
-// sizeText prints a number of bytes: "1.4 GB".
-func sizeText(bytes int64) string {
+// size prints a number of bytes: "1.4 GB".
+func (x *texts) size(bytes int64) string {
 	value, unit := float64(bytes), 0
 	units := []string{"B", "kB", "MB", "GB", "TB"}
 	for value >= 1000 && unit < len(units)-1 {
 		value, unit = value/1000, unit+1
 	}
 	if unit < 2 {
-		return fmt.Sprintf("%.0f %s", value, units[unit])
+		return x.decimals(value, 0) + " " + units[unit]
 	}
-	return fmt.Sprintf("%.1f %s", value, units[unit])
+	return x.decimals(value, 1) + " " + units[unit]
 }
 
 // libraryPage is the list of items.

@@ -216,7 +216,7 @@ func (r *request) moved(before registrationView, req *bookingv1.MoveBookingReque
 	}
 	if paid := o.GetAmountDue(); paid > 0 {
 		said += " " + r.text("changes.move.paid", "amount", priceText(paid, o.GetCurrency()))
-		r.detail("amount", "", priceText(paid, o.GetCurrency()))
+		r.detail("amount", "", r.logTexts().price(paid, o.GetCurrency()))
 		r.detail("method", "", enum.Name(req.GetPaymentMethod()))
 	}
 	if due := o.GetRefundDue(); due > 0 {
@@ -230,9 +230,10 @@ func (r *request) recordMove(before, after registrationView) {
 	was, is := before.GetBooking(), after.GetBooking()
 	r.detail("customer", "", after.Guest().GetId())
 	r.detail("event", was.GetEventTitle(), is.GetEventTitle())
-	r.detail("starts_at", r.session.Clock.Time(was.GetStartsAt()), r.session.Clock.Time(is.GetStartsAt()))
+	c := r.logClock()
+	r.detail("starts_at", c.Time(was.GetStartsAt()), c.Time(is.GetStartsAt()))
 	r.detail("spaces", strconv.Itoa(int(was.GetSpaces())), strconv.Itoa(int(is.GetSpaces())))
-	r.detail("paid", r.text(paid(was)), r.text(paid(is)))
+	r.detail("paid", r.logTexts().text(paid(was)), r.logTexts().text(paid(is)))
 	if why := r.value("reason"); why != "" {
 		r.detail("reason", "", why)
 	}

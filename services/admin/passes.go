@@ -44,7 +44,7 @@ func usesNumber(unlimited bool, credits int32) *message {
 	if unlimited {
 		return msg("desk.pass.unlimited")
 	}
-	return literal(thousands(int64(credits)))
+	return numberText(credits)
 }
 
 // Kinds returns the types of events that the pass can pay for; none if it can pay for all.
@@ -132,7 +132,7 @@ func (r *request) passType() error {
 	if err != nil {
 		return err
 	}
-	f := newForm("title", t.GetTitle(), "description", t.GetDescription(), "price", amount(t.GetPrice()), "unit", "month")
+	f := newForm("title", t.GetTitle(), "description", t.GetDescription(), "price", r.amount(t.GetPrice()), "unit", "month")
 	if t.GetUnlimitedUses() {
 		f.values.Set("unlimited", "on")
 	} else {
@@ -303,14 +303,16 @@ func (e entryOfLedger) KindName() *message {
 }
 
 // Change prints the credits with their sign; a dash for a pass with unlimited uses.
-func (e entryOfLedger) Change() string {
+func (e entryOfLedger) Change() *message {
 	if e.unlimited {
-		return "–"
+		return literal("–")
 	}
-	if e.GetCredits() < 0 {
-		return "−" + thousands(-int64(e.GetCredits()))
-	}
-	return "+" + thousands(int64(e.GetCredits()))
+	return printed(func(x *texts) string {
+		if e.GetCredits() < 0 {
+			return "−" + x.number(-int64(e.GetCredits()))
+		}
+		return "+" + x.number(int64(e.GetCredits()))
+	})
 }
 
 // passPage is a customer's pass with its ledger.
@@ -328,7 +330,7 @@ func (p passPage) Paid() *message {
 	if bought == nil {
 		return msg("desk.pay.free_of_charge")
 	}
-	return byMethod(literal(priceText(bought.GetGross(), bought.GetCurrency())), bought.GetMethod())
+	return byMethod(priceText(bought.GetGross(), bought.GetCurrency()), bought.GetMethod())
 }
 
 func (p passPage) head() (*message, string) { return literal(p.Pass.Title), "customers" }

@@ -220,7 +220,7 @@ func (r *request) plan() error {
 	if err != nil {
 		return err
 	}
-	f := newForm("title", p.GetTitle(), "description", p.GetDescription(), "price", amount(p.GetPrice()),
+	f := newForm("title", p.GetTitle(), "description", p.GetDescription(), "price", r.amount(p.GetPrice()),
 		"every", strconv.Itoa(int(p.GetIntervalCount())), "unit", enum.Name(p.GetIntervalUnit()),
 		"bookings", enum.Name(p.GetBookings()), "rollover", strconv.Itoa(int(p.GetMaxRollover())))
 	for name, n := range map[string]int32{"trial": p.GetTrialDays(), "minimum": p.GetMinimumPeriods(), "credits": p.GetCredits()} {
@@ -309,7 +309,7 @@ func (r *request) updatePlan() error {
 	}
 	r.detail("title", p.GetTitle(), req.GetTitle())
 	r.detail("price", amount(p.GetPrice()), amount(req.GetPrice()))
-	r.detail("gets", r.text(p.Gets()), r.text(r.planGets(f)))
+	r.detail("gets", r.logTexts().text(p.Gets()), r.logTexts().text(r.planGets(f)))
 	return r.back("/plans", r.text("shared.done.saved"))
 }
 

@@ -57,7 +57,7 @@ func (w *world) recorded() []string {
 func TestWhatAPlanIncludes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	texts := w.web.pages.catalogue.of("")
+	texts := w.web.pages.catalogue.of("", "")
 	base := func() *subscriptionv1.Plan {
 		return &subscriptionv1.Plan{
 			Price: 4000, Currency: "GBP", IntervalUnit: subscriptionv1.IntervalUnit_INTERVAL_UNIT_MONTH, IntervalCount: 1,

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"maps"
-	"math"
 
 	"google.golang.org/protobuf/proto"
 
@@ -81,8 +80,8 @@ func (f *form) freeMinutes() *int32 {
 }
 
 // setPolicy fills the fields with the policy of an event.
-func (f *form) setPolicy(e eventView) {
+func (f *form) setPolicy(l *locale, e eventView) {
 	if e.FreeCancellationMinutes != nil {
-		f.values.Set("policy", hundredthsText(int64(math.Round(float64(e.GetFreeCancellationMinutes())*100/60))))
+		f.values.Set("policy", l.hours(e.GetFreeCancellationMinutes()))
 	}
 }

@@ -58,7 +58,7 @@ func (r *request) findPrice() (pricePage, error) {
 			continue
 		}
 		p.Option, p.Currency = o, o.GetCurrency()
-		p.Form = newForm("name", o.GetName(), "price", amount(o.GetPrice()), "tax", hundredthsText(int64(o.GetTaxRateBasisPoints())))
+		p.Form = newForm("name", o.GetName(), "price", r.amount(o.GetPrice()), "tax", r.hundredths(int64(o.GetTaxRateBasisPoints())))
 		if o.Credits != nil {
 			p.Form.values.Set("credits", strconv.Itoa(int(o.GetCredits())))
 		}
@@ -132,7 +132,7 @@ func (r *request) confirmPrice() error {
 	return r.confirm(confirmPage{
 		Title: r.text("desk.price.end_title"), Button: r.text("desk.price.end_button"), Danger: true,
 		Effects: []string{r.text("desk.price.end_sales"), r.text("desk.price.end_bookings"), r.text("desk.price.end_final")},
-	}, "events", p.Event.GetTitle()+": "+p.Option.GetName()+", "+priceText(p.Option.GetPrice(), p.Option.GetCurrency()), "/events/"+p.Event.GetId()+"#prices")
+	}, "events", p.Event.GetTitle()+": "+p.Option.GetName()+", "+r.price(p.Option.GetPrice(), p.Option.GetCurrency()), "/events/"+p.Event.GetId()+"#prices")
 }
 
 func (r *request) endPrice() error {

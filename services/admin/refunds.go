@@ -16,7 +16,7 @@ func (r registrationView) Left() int64 {
 func (r registrationView) Refundable() bool { return !r.GetBooking().GetIsRefunded() || r.Left() > 0 }
 
 // Money prints an amount in the currency of the payment.
-func (r registrationView) Money(minor int64) string {
+func (r registrationView) Money(minor int64) *message {
 	return priceText(minor, r.GetBooking().GetCard().GetCurrency())
 }
 
@@ -40,7 +40,7 @@ func (r *request) findRefund() (refundPage, error) {
 	}
 	p := refundPage{Registration: registrationView{res.GetRegistration()}, Form: newForm()}
 	p.Form.setVersion(p.Registration.GetVersion())
-	p.Form.values.Set("amount", amount(cmp.Or(p.Registration.GetBooking().GetRefundDue(), p.Registration.Left())))
+	p.Form.values.Set("amount", r.amount(cmp.Or(p.Registration.GetBooking().GetRefundDue(), p.Registration.Left())))
 	p.Effects = append(p.Effects, msg("desk.booking.refund_marks"))
 	if !p.Registration.GetBooking().GetIsCancelled() {
 		p.Effects = append(p.Effects, msg("desk.booking.refund_keeps"))
@@ -87,7 +87,7 @@ func (r *request) refundBooking() error {
 	if req.Amount == nil {
 		return r.back(p.Path(), r.text("desk.booking.refunded"))
 	}
-	r.detail("refunded", "", before.Money(req.GetAmount()))
+	r.detail("refunded", "", r.logTexts().text(before.Money(req.GetAmount())))
 	return r.back(p.Path(), r.text("desk.booking.refunded_amount", "amount", before.Money(req.GetAmount())))
 }
 

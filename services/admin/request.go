@@ -143,6 +143,16 @@ func (r *request) path(name string) string { return r.http.PathValue(name) }
 // live reports whether htmx sent the request, to replace a part of the page.
 func (r *request) live() bool { return r.http.Header.Get("Hx-Request") != "" }
 
+// logTexts returns the texts in which the audit log stores words, regardless of the language of the page.
+func (r *request) logTexts() *texts { return r.web.pages.catalogue.texts[0] }
+
+// logClock returns the session's clock for what the audit log stores.
+func (r *request) logClock() clock {
+	c := r.session.Clock
+	c.texts = r.logTexts()
+	return c
+}
+
 // query returns a query parameter, without surrounding space.
 func (r *request) query(name string) string { return strings.TrimSpace(r.http.URL.Query().Get(name)) }
 

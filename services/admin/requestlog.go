@@ -38,7 +38,9 @@ func (v requestView) Interface() *message {
 }
 
 // Took prints the duration of the request.
-func (v requestView) Took() string { return milliseconds(v.GetDurationMicroseconds()) }
+func (v requestView) Took() *message {
+	return printed(func(x *texts) string { return x.milliseconds(v.GetDurationMicroseconds()) })
+}
 
 // Credential is the name of the credential, or its identifier.
 func (v requestView) Credential() string {

@@ -63,14 +63,14 @@ func (f *form) instant(name string, before *timestamppb.Timestamp, z *time.Locat
 }
 
 // setRules fills the fields with the booking rules of an event.
-func (f *form) setRules(rules *bookingv1.BookingRules, z *time.Location) {
+func (f *form) setRules(l *locale, rules *bookingv1.BookingRules, z *time.Location) {
 	for name, at := range map[string]*timestamppb.Timestamp{"opens": rules.GetOpensAt(), "closes": rules.GetClosesAt()} {
 		if at != nil {
 			f.values.Set(name, wallText(at, z))
 		}
 	}
 	if minutes := rules.GetMinimumNoticeMinutes(); minutes > 0 {
-		f.values.Set("notice", hundredthsText((int64(minutes)*100+30)/60))
+		f.values.Set("notice", l.hours(minutes))
 	}
 	if days := rules.GetMaximumAdvanceDays(); days > 0 {
 		f.values.Set("ahead", strconv.Itoa(int(days)))
@@ -105,5 +105,5 @@ func (e eventView) Rules(c clock) (all []*message) {
 
 // rulesText returns the booking rules of an event as the audit log stores them.
 func (r *request) rulesText(e eventView) string {
-	return strings.Join(views(e.Rules(r.session.Clock), func(m *message) string { return r.text(m) }), " ")
+	return strings.Join(views(e.Rules(r.logClock()), func(m *message) string { return r.logTexts().text(m) }), " ")
 }

@@ -39,7 +39,7 @@ func (r *request) saleDates(page *salePage) error {
 		all = append(all, res.GetDates()...)
 		if dates := res.GetDates(); res.GetNextPageToken() != "" && len(dates) > 0 {
 			last := dates[len(dates)-1].GetDate().GetStartsAt()
-			until, page.Cut = last.AsTime().Add(time.Nanosecond), last.AsTime().In(r.session.Clock.Zone).Format("Monday 2 January")
+			until, page.Cut = last.AsTime().Add(time.Nanosecond), r.format("long_weekday_month_day", last.AsTime().In(r.session.Clock.Zone))
 		}
 	}
 	page.offer(all, until, r.session.Clock)

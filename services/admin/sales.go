@@ -298,7 +298,7 @@ func (r *request) sellLines(page salePage) error {
 	r.target(bookings[0].GetId())
 	r.detail("customer", "", page.Customer.GetId())
 	r.detail("dates", "", strconv.Itoa(len(bookings)))
-	r.detail("paid", "", r.text(total))
+	r.detail("paid", "", r.logTexts().text(total))
 	if req.GetAfterStartReason() != "" {
 		r.detail("reason", "", req.GetAfterStartReason())
 	}

@@ -283,9 +283,9 @@ func TestTotals(t *testing.T) {
 		{"2 credits", totals{credits: 2}},
 		{"€8.00 and £12.50", totals{minor: map[string]int64{"GBP": 1250, "EUR": 800}}},
 		{"€8.00, £12.50 and 1 credit", totals{minor: map[string]int64{"GBP": 1250, "EUR": 800}, credits: 1}},
-		{"CHF 1.00, €8.00, £12.50 and 1 credit", totals{minor: map[string]int64{"GBP": 1250, "EUR": 800, "CHF": 100}, credits: 1}},
+		{"CHF\u00a01.00, €8.00, £12.50 and 1 credit", totals{minor: map[string]int64{"GBP": 1250, "EUR": 800, "CHF": 100}, credits: 1}},
 	} {
-		if got := w.web.pages.catalogue.of("en").text(c.of.text()); got != c.want {
+		if got := w.web.pages.catalogue.of("", "en").text(c.of.text()); got != c.want {
 			t.Errorf("%q instead of %q", got, c.want)
 		}
 	}

@@ -36,7 +36,7 @@ var weekdays = []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}
 func (r *request) scheduleIn(z *time.Location) scheduleFields {
 	fields := scheduleFields{
 		Zone: clock{Zone: z}.Name(), Every: []option{{"", r.text("desk.schedule.once")}},
-		Weekdays: optionsOf(weekdays, func(day string) string { return r.text("desk.schedule.weekday." + day) }),
+		Weekdays: optionsOf(inWeek(r.locale, weekdays), func(day string) string { return r.text("desk.schedule.weekday." + day) }),
 	}
 	for _, f := range frequencies {
 		fields.Every = append(fields.Every, option{f.rule, r.text(f.message)})
@@ -54,7 +54,7 @@ func (f *form) wall(name string, z *time.Location) (time.Time, bool) {
 	}
 	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, z)
 	if at.Format(wallLayout) != wall.Format(wallLayout) {
-		f.add(name, msg("desk.schedule.skipped", "time", wall.Format("15:04"), "day", wall.Format("2 January 2006")))
+		f.add(name, msg("desk.schedule.skipped", "time", timeText("time", wall), "day", timeText("long_date", wall)))
 		return wall, false
 	}
 	return wall, true
@@ -107,8 +107,8 @@ func (r *request) shifted(dates []*bookingv1.EventDate, rule *bookingv1.Recurren
 	}
 	var moved []string
 	for _, d := range dates {
-		if at := d.GetStartsAt().AsTime().In(z); at.Format("15:04") != rule.GetLocalStart()[11:16] {
-			moved = append(moved, at.Format("Mon 2 Jan 2006, 15:04"))
+		if at := d.GetStartsAt().AsTime().In(z); at.Format(wallLayout)[11:] != rule.GetLocalStart()[11:16] {
+			moved = append(moved, r.format("day_time", at))
 		}
 	}
 	if len(moved) == 0 {

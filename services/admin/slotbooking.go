@@ -285,7 +285,7 @@ func (r *request) slotBooked(v appointmentView) error {
 	r.detail("event", "", v.GetTitle())
 	r.detail("starts_at", "", v.When())
 	r.detail("staff", "", v.GetStaff().GetName())
-	r.detail("paid", "", r.text(total))
+	r.detail("paid", "", r.logTexts().text(total))
 	day := v.GetBooking().GetStartsAt().AsTime().In(r.session.Clock.Zone).Format(time.DateOnly)
 	return r.back("/appointments?day="+day, r.text("appointments.book.booked", "title", v.GetTitle(), "name", v.Guest(), "when", v.When(),
 		"staff", cmp.Or(v.GetStaff().GetName(), "–"), "paid", total))

@@ -49,7 +49,7 @@ func (r *request) findSlotPrice() (slotPricePage, error) {
 	for _, price := range t.GetPrices() {
 		if o := price.GetOption(); o.GetId() == r.path("option") {
 			p.Price, p.Currency = price, o.GetCurrency()
-			p.Form = newForm("name", o.GetName(), "price", amount(o.GetPrice()), "tax", hundredthsText(int64(o.GetTaxRateBasisPoints())))
+			p.Form = newForm("name", o.GetName(), "price", r.amount(o.GetPrice()), "tax", r.hundredths(int64(o.GetTaxRateBasisPoints())))
 			if o.Credits != nil {
 				p.Form.values.Set("credits", strconv.Itoa(int(o.GetCredits())))
 			}
@@ -96,7 +96,7 @@ func (r *request) confirmSlotPrice() error {
 	return r.confirm(confirmPage{
 		Title: r.text("desk.price.end_title"), Button: r.text("desk.price.end_button"), Danger: true,
 		Effects: []string{r.text("appointments.types.price_end_sales"), r.text("appointments.types.price_end_bookings"), r.text("desk.price.end_final")},
-	}, "appointment-types", p.Type.GetTitle()+": "+o.GetName()+", "+priceText(o.GetPrice(), o.GetCurrency()), p.Type.Path()+"#prices")
+	}, "appointment-types", p.Type.GetTitle()+": "+o.GetName()+", "+r.price(o.GetPrice(), o.GetCurrency()), p.Type.Path()+"#prices")
 }
 
 func (r *request) endSlotPrice() error {

@@ -132,7 +132,7 @@ func (r *request) staffForm(s staffView, f *form) (staffFormPage, error) {
 	if err != nil {
 		return page, err
 	}
-	page.Hours = weekText(hours.GetHours())
+	page.Hours = weekText(r.locale, hours.GetHours())
 	if page.TimeOff, _, err = r.timeOff(resource{Staff: true, ID: s.GetId()}, 5); err != nil {
 		return page, err
 	}

@@ -26,7 +26,7 @@ func (p periodView) Days() *message {
 func (p periodView) Owed() int64 { return p.GetPrice() - p.GetCreditApplied() }
 
 // Money prints an amount in the currency of the period.
-func (p periodView) Money(minor int64) string { return priceText(minor, p.GetCurrency()) }
+func (p periodView) Money(minor int64) *message { return priceText(minor, p.GetCurrency()) }
 
 // Due reports whether an amount of the period is due.
 func (p periodView) Due() bool { return p.GetAmountDue() > 0 }
@@ -54,7 +54,7 @@ func (p periodView) Paid() *message {
 	if p.GetPayment() == nil {
 		return nil
 	}
-	return byMethod(literal(p.Money(p.GetPayment().GetAmount())), p.GetPayment().GetMethod())
+	return byMethod(p.Money(p.GetPayment().GetAmount()), p.GetPayment().GetMethod())
 }
 
 // Credits says what happened to the credits when the period began; nothing if there were none.
@@ -84,21 +84,21 @@ func (e accountView) KindName() *message {
 }
 
 // signed prints an amount with its sign; a dash for 0.
-func (e accountView) signed(minor int64) string {
+func (e accountView) signed(minor int64) *message {
 	switch {
 	case minor == 0:
-		return "–"
+		return literal("–")
 	case minor > 0:
-		return "+" + priceText(minor, e.currency)
+		return printed(func(x *texts) string { return "+" + x.price(minor, e.currency) })
 	}
 	return priceText(minor, e.currency)
 }
 
 // CreditChange prints the change of the account credit.
-func (e accountView) CreditChange() string { return e.signed(e.GetCredit()) }
+func (e accountView) CreditChange() *message { return e.signed(e.GetCredit()) }
 
 // RefundChange prints the change of the refund due.
-func (e accountView) RefundChange() string { return e.signed(e.GetRefund()) }
+func (e accountView) RefundChange() *message { return e.signed(e.GetRefund()) }
 
 // historyLine is something that happened to a subscription.
 type historyLine struct {

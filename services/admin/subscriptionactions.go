@@ -197,7 +197,7 @@ func (r *request) changePage(f *form) (changePage, error) {
 
 // changeEffects says what a change of plan does to money and credits.
 func changeEffects(c *subscriptionv1.PreviewPlanChangeResponse, now bool) []*message {
-	money := func(minor int64) string { return priceText(minor, c.GetCurrency()) }
+	money := func(minor int64) *message { return priceText(minor, c.GetCurrency()) }
 	all := []*message{msg("plans.change.on", "day", wallDate(c.GetOn()))}
 	add := func(when bool, m *message) {
 		if when {
@@ -278,8 +278,8 @@ type cancelPage struct {
 	Preview      []*message
 	// Blocked says that the subscription cannot be cancelled so.
 	Blocked bool
-	// Minimum is the last day of the minimum term; "" if there is none.
-	Minimum string
+	// Minimum is the last day of the minimum term; nil if there is none.
+	Minimum *message
 }
 
 func (cancelPage) head() (*message, string) { return msg("plans.cancel.title"), "subscriptions" }
@@ -315,7 +315,7 @@ func cancelEffects(c *subscriptionv1.PreviewCancellationResponse, now bool) []*m
 	if now && c.GetMinimumTermApplies() {
 		return []*message{msg("plans.cancel.minimum_blocks", "day", minimum)}
 	}
-	money := func(minor int64) string { return priceText(minor, c.GetCurrency()) }
+	money := func(minor int64) *message { return priceText(minor, c.GetCurrency()) }
 	all := []*message{msg("plans.cancel.last_day", "day", wallDate(c.GetLastDay()))}
 	if c.GetMinimumTermApplies() {
 		all = append(all, msg("plans.cancel.minimum_moves", "day", minimum))

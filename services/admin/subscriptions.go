@@ -75,7 +75,7 @@ func (s subscriptionView) Keepable() bool {
 }
 
 // Money prints an amount in the currency of the subscription.
-func (s subscriptionView) Money(minor int64) string {
+func (s subscriptionView) Money(minor int64) *message {
 	return priceText(minor, s.GetTerms().GetCurrency())
 }
 

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -16,64 +18,153 @@ import (
 	"golang.org/x/text/language"
 )
 
-// catalogue holds the dashboard's texts in every language that has a file in locales.
+// catalogue holds the dashboard's texts in every language and region that has a file in locales.
 type catalogue struct {
-	languages []language.Tag // English, the default, is the first
-	matcher   language.Matcher
-	texts     map[language.Tag]*texts
+	texts []*texts // the default, British English, is the first
 }
 
-// parseCatalogue reads the message files of a file system: locales/<area>.<language>.toml.
+// parseCatalogue reads the message files of a file system: locales/<area>.<language>.toml. A file of a region, such
+// as locale.en-US.toml, has what differs from the files of its language.
 func parseCatalogue(fsys fs.FS) (*catalogue, error) {
-	bundle := i18n.NewBundle(language.English)
-	bundle.RegisterUnmarshalFunc("toml", toml.Unmarshal)
 	names, err := fs.Glob(fsys, "locales/*.toml")
 	if err != nil {
 		return nil, err
 	}
-	c := &catalogue{texts: map[language.Tag]*texts{}}
+	all := map[language.Tag]map[string]*i18n.Message{}
 	for _, name := range names {
-		file, err := bundle.LoadMessageFileFS(fsys, name)
+		body, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, err
+		}
+		file, err := i18n.ParseMessageFileBytes(body, name, map[string]i18n.UnmarshalFunc{"toml": toml.Unmarshal})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path.Base(name), err)
 		}
-		x := c.texts[file.Tag]
-		if x == nil {
-			x = &texts{language: file.Tag, ids: map[string]bool{}, localizer: i18n.NewLocalizer(bundle, file.Tag.String())}
-			c.texts[file.Tag] = x
+		if all[file.Tag] == nil {
+			all[file.Tag] = map[string]*i18n.Message{}
 		}
 		for _, m := range file.Messages {
-			x.ids[m.ID] = true
+			all[file.Tag][m.ID] = m
 		}
 	}
-	if c.texts[language.English] == nil {
+	if all[language.English] == nil {
 		return nil, errors.New("locales: there are no English messages")
 	}
-	for _, tag := range bundle.LanguageTags() {
-		if c.texts[tag] != nil {
-			c.languages = append(c.languages, tag)
+	c := &catalogue{}
+	for tag, messages := range all {
+		if parent := tag.Parent(); all[parent] != nil {
+			messages = withParent(messages, all[parent])
 		}
+		x, err := textsOf(tag, messages)
+		if err != nil {
+			return nil, fmt.Errorf("locales: %s: %w", tag, err)
+		}
+		c.texts = append(c.texts, x)
 	}
-	c.matcher = language.NewMatcher(c.languages)
+	slices.SortFunc(c.texts, compareTexts)
 	return c, nil
 }
 
-// of returns the texts in the language that a browser prefers, by its Accept-Language
-// header; English if the catalogue has none of its languages.
-func (c *catalogue) of(acceptLanguage string) *texts {
-	preferred, _, err := language.ParseAcceptLanguage(acceptLanguage)
-	if err != nil {
-		return c.texts[c.languages[0]]
-	}
-	_, i, _ := c.matcher.Match(preferred...)
-	return c.texts[c.languages[i]]
+// withParent returns the messages of a region with those of its language that the region does not change.
+func withParent(region, parent map[string]*i18n.Message) map[string]*i18n.Message {
+	all := maps.Clone(parent)
+	maps.Copy(all, region)
+	return all
 }
 
-// texts are the messages of one language.
+// textsOf returns the texts of a language and region with the given messages.
+func textsOf(tag language.Tag, messages map[string]*i18n.Message) (*texts, error) {
+	l, err := parseLocale(messages)
+	if err != nil {
+		return nil, err
+	}
+	bundle := i18n.NewBundle(tag)
+	x := &texts{locale: l, language: l.tag, files: tag, ids: map[string]bool{}, localizer: i18n.NewLocalizer(bundle, tag.String())}
+	for id, m := range messages {
+		x.ids[id] = true
+		if l.spelling != nil {
+			spelled := *m
+			spelled.One, spelled.Other = l.spelling.Replace(m.One), l.spelling.Replace(m.Other)
+			m = &spelled
+		}
+		if err := bundle.AddMessages(tag, m); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// compareTexts orders texts: English before other languages, and a language before its regions.
+func compareTexts(a, b *texts) int {
+	order := func(x *texts) string {
+		if x.isOf(language.English) {
+			return "-" + x.files.String()
+		}
+		return x.files.String()
+	}
+	return strings.Compare(order(a), order(b))
+}
+
+// of returns the texts for a browser: in the chosen language and region, or else those that it prefers, by its
+// Accept-Language header. A choice of a language alone leaves the region to the browser. If the catalogue has none
+// of the languages, the texts are the first.
+func (c *catalogue) of(choice, acceptLanguage string) *texts {
+	for _, x := range c.texts {
+		if x.language.String() == choice {
+			return x
+		}
+	}
+	preferred, _, err := language.ParseAcceptLanguage(acceptLanguage)
+	if err != nil {
+		preferred = nil
+	}
+	if chosen, err := language.ParseBase(choice); err == nil && choice != "" {
+		preferred = slices.DeleteFunc(preferred, func(tag language.Tag) bool { base, _ := tag.Base(); return base != chosen })
+		preferred = append(preferred, language.Make(choice))
+	}
+	for _, tag := range preferred {
+		if x := c.closest(tag); x != nil {
+			return x
+		}
+	}
+	return c.texts[0]
+}
+
+// closest returns the texts in a language for its closest region; nil if the catalogue lacks the language. Without
+// a region, they are the first in the language.
+func (c *catalogue) closest(tag language.Tag) *texts {
+	var regions []*texts
+	var tags []language.Tag
+	for _, x := range c.texts {
+		if x.isOf(tag) {
+			regions, tags = append(regions, x), append(tags, x.language)
+		}
+	}
+	if len(regions) == 0 {
+		return nil
+	}
+	if _, confidence := tag.Region(); confidence < language.Exact {
+		return regions[0]
+	}
+	_, i, _ := language.NewMatcher(tags).Match(tag)
+	return regions[i]
+}
+
+// texts are the messages of one language, with the formats of one region.
 type texts struct {
-	language  language.Tag
-	ids       map[string]bool
-	localizer *i18n.Localizer
+	*locale
+	// language is the language with its region; files is the language of the message files, which has a region only
+	// in the names of the region's files.
+	language, files language.Tag
+	ids             map[string]bool
+	localizer       *i18n.Localizer
+}
+
+// isOf reports whether the texts are in the language of a tag, in any region.
+func (x *texts) isOf(tag language.Tag) bool {
+	own, _ := x.language.Base()
+	other, _ := tag.Base()
+	return own == other
 }
 
 // message is a text that is looked up in the catalogue when it is shown, in the language
@@ -86,6 +177,8 @@ type message struct {
 	fallback *message
 	// text is shown as it is, without the catalogue.
 	text string
+	// print prints a message that is not a text: a date, a number or an amount.
+	print func(*texts) string
 }
 
 // msg returns the message with an id: msg("desk.book.booked", "count", 2, "name", name).
@@ -142,6 +235,9 @@ func (x *texts) localize(id any, args []any, markup bool) (string, error) {
 		if id == nil {
 			return "", nil
 		}
+		if id.print != nil {
+			return escape(id.print(x), markup), nil
+		}
 		if id.id == "" {
 			return escape(id.text, markup), nil
 		}
@@ -188,7 +284,7 @@ func (x *texts) argument(key string, value any, markup bool) (string, error) {
 	case *message:
 		return x.localize(v, nil, markup)
 	case int, int32, int64:
-		return thousands(toInt(v)), nil
+		return x.number(toInt(v)), nil
 	}
 	text := fmt.Sprint(value)
 	if (key == "url" || strings.HasSuffix(key, "_url")) && !linkable(text) {

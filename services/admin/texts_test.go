@@ -20,7 +20,6 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/nicksnyder/go-i18n/v2/i18n"
-	"golang.org/x/text/language"
 )
 
 // messageFile is one file of a catalogue: its messages by id.
@@ -144,7 +143,7 @@ type messageUse struct {
 func templateUses(t *testing.T, p *pages) []messageUse {
 	t.Helper()
 	var uses []messageUse
-	for name, page := range p.templates[p.catalogue.texts[language.English]] {
+	for name, page := range p.templates[p.catalogue.texts[0]] {
 		for _, block := range page.Templates() {
 			if block.Tree == nil {
 				continue
@@ -176,7 +175,7 @@ func templateUses(t *testing.T, p *pages) []messageUse {
 }
 
 // isID matches what a message id looks like.
-var isID = regexp.MustCompile(`^(shared|changes|desk|sales|settings|plans|library|appointments|refusals|audit|door)\.[A-Za-z0-9_.]+$`)
+var isID = regexp.MustCompile(`^(locale|shared|changes|desk|sales|settings|plans|library|appointments|refusals|audit|door)\.[A-Za-z0-9_.]+$`)
 
 // goUses returns the messages that the Go code uses.
 func goUses(t *testing.T) []messageUse {
@@ -300,7 +299,7 @@ func TestMessagesAreUsedAsTheCatalogueHasThem(t *testing.T) {
 		}
 	}
 	for id := range english {
-		if !used[id] {
+		if !used[id] && !strings.HasPrefix(id, localePrefix) {
 			t.Errorf("the message %s is not used", id)
 		}
 	}
@@ -311,10 +310,13 @@ func TestLanguagesHaveTheSameMessages(t *testing.T) {
 	all := messageFiles(t, files)
 	english := all["en"]
 	for name, messages := range all {
+		parent, region, _ := strings.Cut(name, "-")
 		for id, m := range english {
 			other := messages[id]
 			if other == nil {
-				t.Errorf("%s lacks the message %s", name, id)
+				if region == "" {
+					t.Errorf("%s lacks the message %s: %q", name, id, m.Other)
+				}
 				continue
 			}
 			needed := placeholders(t, id, m.Other)
@@ -327,9 +329,12 @@ func TestLanguagesHaveTheSameMessages(t *testing.T) {
 			}
 		}
 		for id := range messages {
-			if english[id] == nil {
+			if english[id] == nil && !strings.HasPrefix(id, localePrefix+"symbol.") && id != localePrefix+"spelling" {
 				t.Errorf("%s has the message %s, which English lacks", name, id)
 			}
+		}
+		if all[parent] == nil {
+			t.Errorf("%s has no files of its language", name)
 		}
 	}
 }
@@ -380,13 +385,43 @@ func (f withFiles) Glob(pattern string) ([]string, error) {
 
 func TestLanguageOfTheRequest(t *testing.T) {
 	t.Parallel()
-	c, err := parseCatalogue(withFiles{files, fstest.MapFS{"locales/shared.de.toml": {Data: []byte("[shared.ago]\nnow = \"gerade eben\"\n")}}})
+	french := func(name string) *fstest.MapFile {
+		body, err := files.ReadFile("locales/locale.en.toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &fstest.MapFile{Data: []byte(strings.Replace(string(body), `"en-GB"`, strconv.Quote(name), 1))}
+	}
+	c, err := parseCatalogue(withFiles{files, fstest.MapFS{
+		"locales/locale.fr.toml": french("fr-FR"), "locales/locale.fr-CH.toml": french("fr-CH"),
+		"locales/shared.fr.toml": {Data: []byte("[shared.ago]\nnow = \"à l’instant\"\n")},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for accept, want := range map[string]string{"": "just now", "de": "gerade eben", "de-AT, en;q=0.5": "gerade eben", "en-GB, de;q=0.5": "just now", "fr": "just now", ";;": "just now"} {
-		if got := c.of(accept).text("shared.ago.now"); got != want {
-			t.Errorf("Accept-Language %q: %q, want %q", accept, got, want)
+	for _, want := range []struct{ name, choice, accept, tag string }{
+		{"British English without a header", "", "", "en-GB"},
+		{"the language and the region", "", "en-US", "en-US"},
+		{"the first known language", "", "nl, en-US;q=0.9, fr;q=0.8", "en-US"},
+		{"the preferred language", "", "en-US;q=0.5, fr-CH", "fr-CH"},
+		{"the first region of a language without one", "", "en", "en-GB"},
+		{"the first region of a language without one", "", "fr", "fr-FR"},
+		{"the closest region", "", "en-AU", "en-GB"},
+		{"British English for unknown languages", "", "nl-BE", "en-GB"},
+		{"British English for a damaged header", "", ";;", "en-GB"},
+		{"the choice", "en-US", "fr-CH", "en-US"},
+		{"the chosen language with the browser's region", "fr", "en-US, fr-CH;q=0.5", "fr-CH"},
+		{"the chosen language, if the browser lacks it", "fr", "en-US", "fr-FR"},
+		{"the browser's language for an unknown choice", "xx", "en-US", "en-US"},
+		{"the browser's language for a damaged choice", "\x00", "en-US", "en-US"},
+	} {
+		if got := c.of(want.choice, want.accept).language.String(); got != want.tag {
+			t.Errorf("%s: %q, %q: %s, want %s", want.name, want.choice, want.accept, got, want.tag)
+		}
+	}
+	for tag, want := range map[string]string{"fr-FR": "à l’instant", "fr-CH": "à l’instant", "en-US": "just now"} {
+		if got := c.of(tag, "").text("shared.ago.now"); got != want {
+			t.Errorf("%s: %q, want %q", tag, got, want)
 		}
 	}
 }
@@ -404,7 +439,7 @@ one = "{{.count}} space"
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := c.of("")
+	x := c.of("", "")
 	render := func(text string, data any) string {
 		t.Helper()
 		page, err := template.New("").Funcs(template.FuncMap{"t": x.html}).Parse(text)

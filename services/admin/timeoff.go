@@ -108,8 +108,8 @@ func (r *request) addTimeOff() error {
 		}
 		return r.again(err, "time-off", page)
 	}
-	off := timeOffView{res.GetTimeOff(), r.session.Clock}
-	r.detail("time_off", "", r.text(off.When()))
+	off := timeOffView{res.GetTimeOff(), r.logClock()}
+	r.detail("time_off", "", r.logTexts().text(off.When()))
 	r.detail("reason", "", req.GetReason())
 	return r.back(page.Of.Path()+"/time-off", r.text("appointments.off.added"))
 }
@@ -165,7 +165,8 @@ func (r *request) deleteTimeOff() error {
 	if _, err := perform(r, r.services.staff.DeleteTimeOff, &bookingv1.DeleteTimeOffRequest{Id: off.GetId()}); err != nil {
 		return r.refused(back, err)
 	}
-	r.detail("time_off", r.text(off.When()), "")
+	off.clock = r.logClock()
+	r.detail("time_off", r.logTexts().text(off.When()), "")
 	return r.back(back, r.text("appointments.off.deleted"))
 }
 
@@ -234,7 +235,7 @@ func (r *request) confirmHoliday() error {
 	if err != nil {
 		return err
 	}
-	return r.confirm(r.confirmEnd("holiday"), "staff", h.GetName()+", "+wallDate(h.GetDate()), "/holidays")
+	return r.confirm(r.confirmEnd("holiday"), "staff", h.GetName()+", "+r.wallDate(h.GetDate()), "/holidays")
 }
 
 func (r *request) deleteHoliday() error {

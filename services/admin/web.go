@@ -125,7 +125,7 @@ func (web *web) handle(route route) {
 func (web *web) request(w http.ResponseWriter, r *http.Request) *request {
 	return &request{
 		web: web, services: web.services, w: w, http: r, ctx: r.Context(),
-		texts: web.pages.catalogue.of(r.Header.Get("Accept-Language")),
+		texts: web.pages.catalogue.of("", r.Header.Get("Accept-Language")),
 	}
 }
 

@@ -32,7 +32,7 @@ type weekDay struct {
 	Now   placed // without rows on other days
 }
 
-// weekPage is the calendar of a week, from its Monday.
+// weekPage is the calendar of a week.
 type weekPage struct {
 	Days           []weekDay
 	Marks          []hourMark
@@ -46,7 +46,7 @@ func (weekPage) head() (*message, string) { return msg("desk.week.title"), "week
 
 func (r *request) week() error {
 	from := r.chosenDay("from")
-	from = r.midnight(from, -(int(from.Weekday())+6)%7)
+	from = r.midnight(from, -r.dayOfWeek(from))
 	if !r.plain {
 		return r.to("/week?from=" + from.Format(time.DateOnly))
 	}
@@ -60,7 +60,7 @@ func (r *request) week() error {
 		days = append(days, r.daySpan(r.midnight(from, i)))
 	}
 	hours := r.weekHours(slots, days)
-	page.Marks = hours.marks()
+	page.Marks = hours.marks(r.texts)
 	for _, span := range days {
 		page.Days = append(page.Days, r.weekDay(slots, span, hours))
 	}
@@ -95,10 +95,10 @@ func startingIn(s slot, day interval) (at time.Time, ok bool) {
 
 // marks returns the hours of the axis that the days of a week share. It shows wall time, so that it fits also a day
 // on which the clocks change.
-func (h hourRange) marks() []hourMark {
+func (h hourRange) marks(x *texts) []hourMark {
 	var marks []hourMark
 	for hour := h.first; hour < h.last; hour++ {
-		marks = append(marks, hourMark{(hour - h.first) * hourRows, fmt.Sprintf("%02d:00", hour)})
+		marks = append(marks, hourMark{(hour - h.first) * hourRows, x.format("hour", time.Date(2000, 1, 1, hour, 0, 0, 0, time.UTC))})
 	}
 	return marks
 }

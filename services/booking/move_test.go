@@ -400,6 +400,19 @@ func TestSwapBookings(t *testing.T) { // invariant 48
 		_, err := w.swap(one, other)
 		wantFault(t, err, fault.Refused, "EVENT_FULL")
 	})
+	t.Run("names the booking that refuses it", func(t *testing.T) {
+		e := w.movingEvent(3, 48, 72)
+		one, other := w.take(ann, e, 0, 1), w.take(bob, e, 1, 1)
+		if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: other.GetId()}); err != nil {
+			t.Fatal(err)
+		}
+		for _, swap := range [][2]*bookingv1.Booking{{one, other}, {other, one}} {
+			_, err := w.swap(swap[0], swap[1])
+			if f := wantFault(t, err, fault.Refused, "ALREADY_CANCELLED"); f.Meta["booking_id"] != other.GetId() {
+				t.Errorf("names %v", f.Meta)
+			}
+		}
+	})
 	t.Run("frees spaces for the waitlist", func(t *testing.T) {
 		full, bought := w.fullEvent(3)
 		waiting := w.waits(full, 2, bookingv1.WaitlistMode_WAITLIST_MODE_BOOK)

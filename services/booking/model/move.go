@@ -79,8 +79,9 @@ func (m *MovedBooking) Late() error {
 	if !m.Outcome.Late || !m.swap && m.Before.Date.ID == m.After.Date.ID {
 		return nil
 	}
-	return fault.Refuse(ReasonLateChange, "free cancellation has ended, so the booking can only be moved if the policy is waived").
+	refusal := fault.Refuse(ReasonLateChange, "free cancellation has ended, so the booking can only be moved if the policy is waived").
 		With("free_until", rfc3339(m.Outcome.FreeUntil)).With("timezone", m.Before.Date.Timezone)
+	return naming(&m.Before, refusal)
 }
 
 // Costs refuses a move that costs another amount than the caller expects; nil expects any.
@@ -179,13 +180,13 @@ type moveTarget struct {
 // target finds the target of a move, and refuses what cannot be moved there. It returns nil if nothing changes.
 func (of *Offer) target(b Movable, how Move, now time.Time) (*moveTarget, error) {
 	if b.Cancelled {
-		return nil, fault.Refuse(ReasonAlreadyCancelled, "the booking is cancelled")
+		return nil, naming(b.Booking, fault.Refuse(ReasonAlreadyCancelled, "the booking is cancelled"))
 	}
 	if !how.changes(b.Booking) {
 		return nil, nil
 	}
 	if b.Attendance == CheckedIn {
-		return nil, AlreadyAttended()
+		return nil, naming(b.Booking, AlreadyAttended())
 	}
 	if old := of.Dates[b.Date.ID]; old != nil {
 		if refusal := old.refusesChange(how, now); refusal != nil {
@@ -234,6 +235,11 @@ func (d *OfferedDate) refusesChange(how Move, now time.Time) *fault.Error {
 		return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
 	}
 	return d.refusesAfterStart(how.AfterStart, now)
+}
+
+// naming adds the booking that cannot be moved to a refusal, because a swap moves two.
+func naming(b *Booking, refusal *fault.Error) *fault.Error {
+	return refusal.With("booking_id", b.ID.String())
 }
 
 // AlreadyAttended refuses to move or transfer a booking whose customer has checked in.

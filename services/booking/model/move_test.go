@@ -460,15 +460,28 @@ func TestSwap(t *testing.T) { // invariant 48
 			t.Errorf("two parts of the course: %v", err)
 		}
 	})
-	t.Run("refuses either booking", func(t *testing.T) {
+	t.Run("refuses either booking, and names it", func(t *testing.T) {
 		t.Parallel()
-		w, b := setUp()
-		b.Cancelled = true
-		_, err := swap(w, &b, Move{})
-		wantRefusal(t, err, ReasonAlreadyCancelled)
-		b.Cancelled, w.booking.Attendance = false, CheckedIn
-		_, err = swap(w, &b, Move{})
-		wantRefusal(t, err, ReasonAlreadyAttended)
+		for _, tt := range []struct {
+			given  func(*Booking)
+			reason string
+		}{
+			{func(b *Booking) { b.Cancelled = true }, ReasonAlreadyCancelled},
+			{func(b *Booking) { b.Attendance = CheckedIn }, ReasonAlreadyAttended},
+			{func(b *Booking) { b.Date.StartsAt = moveNow.Add(3 * time.Hour) }, ReasonLateChange},
+		} {
+			for n := range 2 {
+				w, b := setUp()
+				w.free = proto.Int32(24 * 60)
+				refused := []*Booking{&w.booking, &b}[n]
+				tt.given(refused)
+				_, err := swap(w, &b, Move{})
+				wantRefusal(t, err, tt.reason)
+				if got := fault.From(err).Meta["booking_id"]; got != refused.ID.String() {
+					t.Errorf("%s of booking %d names %q, want %s", tt.reason, n, got, refused.ID)
+				}
+			}
+		}
 	})
 }
 

@@ -28,11 +28,16 @@ const (
 	policySQL = `select ` + policyColumns + ` from events e where e.company_id = $1 and e.id = (
 		select b.event_id from bookings b where b.company_id = $1 and b.id = $2)`
 
-	changeBookingSQL = `update bookings set is_cancelled = $3, cancelled_at = $4, late = $5, cancellation_reason = $6,
+	// A move raises the sequence of the booking's entry in calendars by 2 (see entryColumns), because the deletion
+	// of the event that the booking leaves can have raised it by 1.
+	changeBookingSQL = `update bookings b set is_cancelled = $3, cancelled_at = $4, late = $5, cancellation_reason = $6,
 			is_refunded = $7, refunded_at = $8, refund_due = $9, refunded_amount = $10,
 			attendance = $11, attendance_at = case when attendance is distinct from $11 then $12 else attendance_at end,
 			event_id = $13, event_date_id = $14, pricing_option_id = $15, spaces = $16, bought_for = $17, managed_by = $18,
-			gross = $19, net = $20, price = $21, credits_used = $22
+			gross = $19, net = $20, price = $21, credits_used = $22,
+			calendar_offset = case when b.event_date_id = $14 then b.calendar_offset else coalesce(b.calendar_offset, 0) + 2
+				+ (select d.sequence from event_dates d where d.company_id = $1 and d.id = b.event_date_id)
+				- (select d.sequence from event_dates d where d.company_id = $1 and d.id = $14) end
 		where company_id = $1 and id = $2`
 
 	raiseTransactionSQL = `update transactions set version = $3, updated_at = $4 where company_id = $1 and id = $2`

@@ -20,12 +20,13 @@ const (
 	customerCalendarNameSQL = `select trim(first_name || ' ' || last_name) from customers where company_id = $1 and id = $2 and deleted_at is null`
 
 	// entryColumns need the date d, its event e, and b, a booking or nothing. Cancelling a booking and deleting
-	// an event do not change the date, so each adds 1 to its sequence. None of them is ever undone.
-	entryColumns = `select d.id, b.id, coalesce(b.date_sequence, d.sequence) + coalesce(b.is_cancelled, false)::int + (e.deleted_at is not null)::int,
+	// an event do not change the date, so each adds 1 to its sequence. None of them is ever undone. The dates of
+	// classes have sequences of their own, so a booking that moved between them has an offset.
+	entryColumns = `select d.id, b.id, coalesce(b.date_sequence, d.sequence) + coalesce(b.calendar_offset, 0) + coalesce(b.is_cancelled, false)::int + (e.deleted_at is not null)::int,
 			e.title, e.location, d.starts_at, d.duration_minutes, d.timezone,
 			greatest(e.updated_at, b.updated_at, b.cancelled_at)`
 
-	confirmedBooking = `select b.id, b.event_date_id, b.is_cancelled, b.cancelled_at, b.bought_for, t.purchaser_id, t.updated_at
+	confirmedBooking = `select b.id, b.event_date_id, b.calendar_offset, b.is_cancelled, b.cancelled_at, b.bought_for, t.purchaser_id, t.updated_at
 		from bookings b cross join lateral (select t.purchaser_id, t.updated_at from transactions t
 			where t.company_id = $1 and t.id = b.transaction_id and t.status = 'confirmed' offset 0) t
 		where b.company_id = $1`

@@ -125,7 +125,7 @@ const exportedAppointment = `case when d.appointment_id is null then '{}' else j
 const (
 	// The customer's own purchases; and bookings for the customer that others bought.
 	exportTransactionsSQL = purchasesOfCustomerSQL + `select t.id, to_jsonb(t) - array['held_prices', 'request_key', 'request_hash'] || jsonb_build_object('bookings', (
-			select jsonb_agg(to_jsonb(b) - array['transaction_id', 'position'] || jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at)
+			select jsonb_agg(to_jsonb(b) - array['transaction_id', 'position', 'calendar_offset'] || jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at)
 				|| ` + exportedAppointment + ` order by b.position)
 			from bookings b
 			left join events e on e.company_id = b.company_id and e.id = b.event_id
@@ -134,7 +134,7 @@ const (
 		from mine join transactions t on t.company_id = $1 and t.id = mine.id order by t.id`
 
 	exportBoughtForSQL = `select b.id, to_jsonb(b) - array['payment_reference', 'gross', 'net', 'currency', 'discount', 'discount_code', 'customer_pass_id',
-				'credits_used', 'method', 'money_method', 'refund_due', 'refunded_amount', 'price', 'position']
+				'credits_used', 'method', 'money_method', 'refund_due', 'refunded_amount', 'price', 'position', 'calendar_offset']
 			|| jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at) || ` + exportedAppointment + `
 		from bookings b
 		left join events e on e.company_id = b.company_id and e.id = b.event_id

@@ -82,7 +82,8 @@ type BookingChangeServiceClient interface {
 	// SwapBookings exchanges the dates and pricing options of two bookings in one commit, also if both dates
 	// are full. Each booking keeps its customer, its spaces, its price and its credits. A pass that paid one
 	// must be valid on its new day.
-	// Refusals: those of MoveBooking, for either booking.
+	// Refusals: those of MoveBooking, for either booking. booking_id names the booking of ALREADY_CANCELLED,
+	// ALREADY_ATTENDED and LATE_CHANGE.
 	SwapBookings(ctx context.Context, in *SwapBookingsRequest, opts ...grpc.CallOption) (*SwapBookingsResponse, error)
 	// ListBookingHistory returns the changes of a booking, oldest first. The first entry is the purchase.
 	// Changes that an earlier release made are not in it.
@@ -203,7 +204,8 @@ type BookingChangeServiceServer interface {
 	// SwapBookings exchanges the dates and pricing options of two bookings in one commit, also if both dates
 	// are full. Each booking keeps its customer, its spaces, its price and its credits. A pass that paid one
 	// must be valid on its new day.
-	// Refusals: those of MoveBooking, for either booking.
+	// Refusals: those of MoveBooking, for either booking. booking_id names the booking of ALREADY_CANCELLED,
+	// ALREADY_ATTENDED and LATE_CHANGE.
 	SwapBookings(context.Context, *SwapBookingsRequest) (*SwapBookingsResponse, error)
 	// ListBookingHistory returns the changes of a booking, oldest first. The first entry is the purchase.
 	// Changes that an earlier release made are not in it.
