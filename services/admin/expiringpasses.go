@@ -16,9 +16,9 @@ type expiringPass struct {
 func (p expiringPass) Credits() *message { return usesText(p.GetUnlimitedUses(), p.GetRemainingUses()) }
 
 // Worth returns what the credits are worth; "–" with unlimited uses.
-func (p expiringPass) Worth() string {
+func (p expiringPass) Worth() *message {
 	if p.GetUnlimitedUses() || p.GetCurrency() == "" {
-		return "–"
+		return literal("–")
 	}
 	return priceText(p.GetWorth(), p.GetCurrency())
 }

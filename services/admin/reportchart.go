@@ -38,7 +38,7 @@ type reportBar struct {
 func (c *reportChart) Empty() bool { return c == nil || len(c.Columns)+len(c.Bars) == 0 }
 
 // chartOf returns the chart of rows; nil if there is nothing to show.
-func chartOf(rows []reportRow, overTime bool) *reportChart {
+func chartOf(x *texts, rows []reportRow, overTime bool) *reportChart {
 	var top float64
 	for _, r := range rows {
 		top = max(top, r.Headline().size(), r.HeadlineBefore().size())
@@ -49,7 +49,7 @@ func chartOf(rows []reportRow, overTime bool) *reportChart {
 	if !overTime {
 		return barsAcross(rows, top)
 	}
-	return columnsOf(rows)
+	return columnsOf(x, rows)
 }
 
 // barsAcross returns a chart of the first rows.
@@ -63,7 +63,7 @@ func barsAcross(rows []reportRow, top float64) *reportChart {
 }
 
 // columnsOf returns a chart with a column for each row, and the span before as a line on it.
-func columnsOf(rows []reportRow) *reportChart {
+func columnsOf(x *texts, rows []reportRow) *reportChart {
 	c := &reportChart{
 		Width: reportChartWidth, Height: reportChartHeight, Left: reportLeft, Right: reportChartWidth - reportRight, Bottom: reportChartHeight - 6,
 	}
@@ -73,20 +73,20 @@ func columnsOf(rows []reportRow) *reportChart {
 		f := rows[0].Headline()
 		f.n = top.n * i / 2
 		f.of = top.of
-		c.Ticks = append(c.Ticks, chartTick{reportTop + plot*(1-float64(i)/2), f.String()})
+		c.Ticks = append(c.Ticks, chartTick{reportTop + plot*(1-float64(i)/2), f.print(x)})
 	}
 	step := float64(reportChartWidth-reportLeft-reportRight) / float64(len(rows))
 	// A label needs about 70 units.
 	every := max(1, int(70/step)+1)
 	for i, r := range rows {
-		x := reportLeft + float64(i)*step
+		at := reportLeft + float64(i)*step
 		height := func(f figure) float64 { return max(0, f.size()/top.size()*plot) }
 		h, before := height(r.Headline()), height(r.HeadlineBefore())
 		c.Columns = append(c.Columns, reportBar{
-			Row: r, X: x, Width: step * .8, Y: reportTop + plot - h, Height: h, BeforeY: reportTop + plot - before, BeforeHeight: before, Whole: plot,
+			Row: r, X: at, Width: step * .8, Y: reportTop + plot - h, Height: h, BeforeY: reportTop + plot - before, BeforeHeight: before, Whole: plot,
 		})
 		if i%every == 0 {
-			c.Labels = append(c.Labels, chartLabel{x, r.Label})
+			c.Labels = append(c.Labels, chartLabel{at, r.Label})
 		}
 	}
 	return c
@@ -123,7 +123,7 @@ func compare(a, b figure) int {
 
 // Tip describes a bar for people who point at it.
 func (b reportBar) Tip() *message {
-	return msg("reports.chart.tip", "label", b.Row.Label, "now", b.Row.Headline().String(), "before", b.Row.HeadlineBefore().String())
+	return msg("reports.chart.tip", "label", b.Row.Label, "now", b.Row.Headline().Text(), "before", b.Row.HeadlineBefore().Text())
 }
 
 // Attr prints a coordinate.

@@ -26,17 +26,20 @@ func part(n, of int64) figure                  { return figure{unit: share, n: n
 // missing reports whether the figure is a share of nothing.
 func (f figure) missing() bool { return f.unit == share && f.of == 0 }
 
-// String prints the figure for a page: "1,250", "£12.50" or "83%".
-func (f figure) String() string {
+// Text says the figure: "1,250", "£12.50" or "83%".
+func (f figure) Text() *message { return printed(f.print) }
+
+// print prints the figure for a page.
+func (f figure) print(x *texts) string {
 	switch {
 	case f.missing():
 		return "–"
 	case f.unit == share:
-		return fmt.Sprintf("%d%%", roundedShare(f.n*100, f.of))
+		return x.text("reports.percent", "number", roundedShare(f.n*100, f.of))
 	case f.unit == coins:
-		return priceText(f.n, f.currency)
+		return x.price(f.n, f.currency)
 	}
-	return thousands(f.n)
+	return x.number(f.n)
 }
 
 // Plain prints the figure for a program: "1250", "12.50" or "0.8333". A share of nothing is empty.

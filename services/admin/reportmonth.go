@@ -17,11 +17,11 @@ type monthPage struct {
 }
 
 func (p monthPage) head() (*message, string) {
-	return msg("reports.month.title", "month", p.Month.Format("January 2006")), "reports"
+	return msg("reports.month.title", "month", p.Name()), "reports"
 }
 
 // Name returns the name of the month.
-func (p monthPage) Name() string { return p.Month.Format("January 2006") }
+func (p monthPage) Name() *message { return timeText("long_month", p.Month) }
 
 // monthlyReport shows the printable page of a month, by default of the last one that is over.
 func (r *request) monthlyReport() error {

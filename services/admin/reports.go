@@ -148,7 +148,7 @@ func (r *request) readReport(name string, q reportQuery) (*reportTable, error) {
 	if err := kind.read(r, q, t); err != nil {
 		return nil, err
 	}
-	t.Chart = chartOf(t.Rows, overTime(t.Grouping))
+	t.Chart = chartOf(r.texts, t.Rows, overTime(t.Grouping))
 	return t, nil
 }
 

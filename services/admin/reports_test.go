@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/text/language"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
@@ -165,8 +164,19 @@ func TestReportFiles(t *testing.T) {
 	}
 }
 
+// englishTexts returns the texts of English in the United Kingdom.
+func englishTexts(t *testing.T) *texts {
+	t.Helper()
+	p, err := embeddedPages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.catalogue.of("", "en-GB")
+}
+
 func TestFigures(t *testing.T) {
 	t.Parallel()
+	english := englishTexts(t)
 	for _, c := range []struct {
 		f           figure
 		text, plain string
@@ -174,15 +184,10 @@ func TestFigures(t *testing.T) {
 		{number(1250), "1,250", "1250"}, {number(-3), "-3", "-3"}, {amountOf(-5, "GBP"), "−£0.05", "-0.05"}, {amountOf(125_099, "EUR"), "€1,250.99", "1250.99"},
 		{part(1, 3), "33%", "0.3333"}, {part(0, 0), "–", ""}, {part(5, 4), "125%", "1.2500"},
 	} {
-		if c.f.String() != c.text || c.f.Plain() != c.plain {
-			t.Errorf("%+v is %q and %q, want %q and %q", c.f, c.f.String(), c.f.Plain(), c.text, c.plain)
+		if got := c.f.print(english); got != c.text || c.f.Plain() != c.plain {
+			t.Errorf("%+v is %q and %q, want %q and %q", c.f, got, c.f.Plain(), c.text, c.plain)
 		}
 	}
-	p, err := embeddedPages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	english := p.catalogue.texts[language.English]
 	for _, c := range []struct {
 		now, before figure
 		want        string
@@ -199,11 +204,12 @@ func TestFigures(t *testing.T) {
 
 func TestChartsOfReports(t *testing.T) {
 	t.Parallel()
+	english := englishTexts(t)
 	rows := make([]reportRow, 40)
 	for i := range rows {
 		rows[i] = reportRow{Label: fmt.Sprint(i), Now: []figure{number(int64(i) - 1)}, Before: []figure{number(3)}}
 	}
-	c := chartOf(rows, true)
+	c := chartOf(english, rows, true)
 	if len(c.Columns) != 40 || c.Ticks[2].Text != "40" || len(c.Labels) > 12 {
 		t.Errorf("%d columns, ticks %v, %d labels", len(c.Columns), c.Ticks, len(c.Labels))
 	}
@@ -212,11 +218,11 @@ func TestChartsOfReports(t *testing.T) {
 			t.Errorf("a column outside the chart: %+v", bar)
 		}
 	}
-	across := chartOf(rows, false)
+	across := chartOf(english, rows, false)
 	if len(across.Bars) != maxBars || across.More != 25 {
 		t.Errorf("%d bars and %d more", len(across.Bars), across.More)
 	}
-	if c := chartOf([]reportRow{{Now: []figure{number(0)}, Before: []figure{number(0)}}}, true); c != nil {
+	if c := chartOf(english, []reportRow{{Now: []figure{number(0)}, Before: []figure{number(0)}}}, true); c != nil {
 		t.Error("a chart of nothing")
 	}
 }

@@ -52,7 +52,7 @@ func (r *request) takingsLabel(by string, row *reportsv1.TakingsRow) (label, lin
 		return r.text(msg("desk.pay.method." + strings.ToLower(row.GetKey())).or(row.GetKey())), ""
 	case "tax":
 		points, _ := strconv.ParseInt(row.GetKey(), 10, 64)
-		return hundredthsText(points) + "%", ""
+		return r.text("reports.rate", "rate", r.texts.hundredths(points)), ""
 	case "product":
 		path := map[reportsv1.ProductKind]string{
 			reportsv1.ProductKind_PRODUCT_KIND_EVENT: "/events/", reportsv1.ProductKind_PRODUCT_KIND_PASS: "/pass-types/",
@@ -185,7 +185,7 @@ func (r *request) periodLabel(by, day string) string {
 		return day
 	}
 	if by == "month" {
-		return t.Format("Jan 2006")
+		return r.texts.format("month", t)
 	}
-	return t.Format("Mon 2 Jan")
+	return r.texts.format("weekday_month_day", t)
 }
