@@ -6,11 +6,11 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/csvfile"
+	"reservation.dev/platform/customerfile"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
@@ -44,7 +44,7 @@ or have underscores:
 		Example: `  reservectl customer import --company comp_… customers.csv
   reservectl customer import --company comp_… - --format ndjson < customers.ndjson`,
 		RunE: func(c *cobra.Command, args []string) error {
-			in, rep, err := a.openImport(args[0], o, customerColumns())
+			in, rep, err := a.openImport(args[0], o, customerfile.Columns())
 			if err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ or have underscores:
 				}
 				it := customerItem{lines: []record{r}}
 				if err != nil {
-					it.reference = r.get(customerReference()...)
+					it.reference = r.get(customerfile.Reference()...)
 					return it, err
 				}
 				it.value, it.reference, err = readCustomer(r)
@@ -81,55 +81,26 @@ or have underscores:
 
 type customerItem = item[*customerv1.ImportedCustomer]
 
-func customerReference() []string { return []string{"reference", "id", "customerid"} }
-
-// customerColumns are the columns of a CSV file of customers.
-func customerColumns() columns {
-	return columns{
-		required: [][]string{customerReference(), {"firstname"}, {"lastname"}, {"email"}},
-		optional: []string{"mobile", "phone", "archived", "createdat"},
-	}
-}
-
-// readCustomer reads a customer and its reference from a line. It returns the reference even if
-// it refuses the line. It checks types and formats; the service checks the rest.
+// readCustomer reads a customer from a line. It returns the reference even if it refuses the line.
 func readCustomer(r record) (*customerv1.ImportedCustomer, string, error) {
-	f := customerLine{
-		Reference: r.get(customerReference()...), FirstName: r.get("firstname"), LastName: r.get("lastname"),
-		Email: r.get("email"), Mobile: r.get("mobile", "phone"), CreatedAt: r.get("createdat"),
-	}
+	value := r.get
 	if r.csv == nil {
-		if err := f.fromJSON(r); err != nil {
-			return nil, f.Reference, err
+		members := textMembers{}
+		if err := members.read(r); err != nil {
+			return nil, members.get(customerfile.Reference()...), err
 		}
+		value = members.get
 	}
-	customer := &customerv1.ImportedCustomer{
-		Reference: f.Reference, FirstName: f.FirstName, LastName: f.LastName, Email: f.Email, Mobile: f.Mobile, Archived: f.Archived,
-	}
-	if archived := r.get("archived"); archived != "" {
-		value, err := strconv.ParseBool(strings.ToLower(archived))
-		if err != nil {
-			return nil, f.Reference, refusal{"archived", "type", "must be true or false"}
-		}
-		customer.Archived = value
-	}
-	if f.CreatedAt != "" {
-		at, err := parseMoment(f.CreatedAt, time.UTC)
-		if err != nil {
-			return nil, f.Reference, refusal{"created_at", "format", err.Error()}
-		}
-		customer.CreatedAt = timestamppb.New(at)
-	}
-	return customer, f.Reference, nil
+	c, err := customerfile.Read(value)
+	return c, c.GetReference(), refusalFrom(err)
 }
 
-// customerLine holds the values of a line of customers, as text.
-type customerLine struct {
-	Reference, FirstName, LastName, Email, Mobile, CreatedAt string
-	Archived                                                 bool
-}
+// textMembers are the members of a JSON object of a customer, as text, by normalised name.
+type textMembers map[string]string
 
-func (f *customerLine) fromJSON(r record) error {
+func (m textMembers) get(names ...string) string { return record{csv: m}.get(names...) }
+
+func (m textMembers) read(r record) error {
 	var raw map[string]any
 	if err := r.decode(&raw); err != nil {
 		return err
@@ -139,38 +110,39 @@ func (f *customerLine) fromJSON(r record) error {
 	}
 	members := map[string]any{}
 	for name, value := range raw {
-		members[column(name)] = value
+		members[csvfile.Column(name)] = value
 	}
-	for _, m := range []struct {
-		to    *string
+	for _, column := range []struct {
 		title string
 		names []string
 	}{
 		// The reference comes first, because the report names the refused customer by it.
-		{&f.Reference, "reference", customerReference()},
-		{&f.FirstName, "firstname", []string{"firstname"}},
-		{&f.LastName, "lastname", []string{"lastname"}},
-		{&f.Email, "email", []string{"email"}},
-		{&f.Mobile, "mobile", []string{"mobile", "phone"}},
-		{&f.CreatedAt, "created_at", []string{"createdat"}},
+		{"reference", customerfile.Reference()},
+		{"firstname", []string{"firstname"}},
+		{"lastname", []string{"lastname"}},
+		{"email", []string{"email"}},
+		{"mobile", []string{"mobile", "phone"}},
+		{"created_at", []string{"createdat"}},
 	} {
-		for _, name := range m.names {
+		for _, name := range column.names {
 			value := members[name]
-			if value == nil || *m.to != "" {
+			if value == nil {
 				continue
 			}
 			text, ok := value.(string)
 			if !ok {
-				return refusal{m.title, "type", "must be a string"}
+				return refusal{column.title, "type", "must be a string"}
 			}
-			*m.to = strings.TrimSpace(text)
+			if m[name] = strings.TrimSpace(text); m[name] != "" {
+				break
+			}
 		}
 	}
 	archived, ok := members["archived"].(bool)
 	if !ok && members["archived"] != nil {
 		return refusal{"archived", "type", "must be true or false"}
 	}
-	f.Archived = archived
+	m["archived"] = strconv.FormatBool(archived)
 	return nil
 }
 
@@ -192,17 +164,4 @@ func customerExchange(ctx context.Context, client customerv1.CustomerServiceClie
 			return outcomesOf(res.GetResults()), nil
 		},
 	}, nil
-}
-
-// parseMoment parses a date, a date-time in the given zone, or a date-time with an offset.
-func parseMoment(s string, zone *time.Location) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339, s); err == nil {
-		return t, nil
-	}
-	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, errors.New("must be a date or a date-time, for example 2026-03-29T09:30:00")
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/customerfile"
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/webhookevent"
@@ -216,7 +217,7 @@ func parseTime(d protoreflect.FieldDescriptor, text string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	at, err := parseMoment(text, time.UTC)
+	at, err := customerfile.Moment(text, time.UTC)
 	if err != nil {
 		return at, errors.New("must be a date or a time, for example 2026-03-29 or 2026-03-29T09:30:00Z")
 	}

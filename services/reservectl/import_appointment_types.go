@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reservation.dev/platform/csvfile"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -68,10 +69,10 @@ or have underscores:
 func typeReference() []string { return []string{"reference", "id", "appointmenttypeid"} }
 
 // appointmentTypeColumns are the columns of a CSV file of appointment types.
-func appointmentTypeColumns() columns {
-	return columns{
-		required: [][]string{typeReference(), {"title"}, {"lengths", "length", "lengthminutes"}},
-		optional: []string{
+func appointmentTypeColumns() csvfile.Columns {
+	return csvfile.Columns{
+		Required: [][]string{typeReference(), {"title"}, {"lengths", "length", "lengthminutes"}},
+		Optional: []string{
 			"description", "location", "timezone", "bufferbefore", "bufferafter", "slotminutes", "minimumnoticeminutes", "maximumadvancedays",
 			"freecancellationminutes", "staff", "rooms", "price", "credits", "pricename", "taxratebasispoints", "currency", "active",
 		},

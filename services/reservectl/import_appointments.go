@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/csvfile"
+	"reservation.dev/platform/customerfile"
 	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -73,13 +75,13 @@ or have underscores:
 func appointmentReference() []string { return []string{"reference", "id", "appointmentid"} }
 
 // appointmentColumns are the columns of a CSV file of appointments.
-func appointmentColumns() columns {
-	return columns{
-		required: [][]string{
+func appointmentColumns() csvfile.Columns {
+	return csvfile.Columns{
+		Required: [][]string{
 			appointmentReference(), customerColumn(), {"appointmenttype", "type", "appointmenttypeid"}, {"staff", "staffid"},
 			{"startsat", "start", "datetime"}, {"length", "lengthminutes", "duration"},
 		},
-		optional: []string{
+		Optional: []string{
 			"timezone", "tz", "rooms", "room", "boughtfor", "boughtforid", "iscancelled", "isrefunded", "purchasedat", "purchasedate",
 			"method", "paymentmethod", "gross", "net", "currency", "paymentreference", "creditsused", "customerpassid",
 		},
@@ -128,7 +130,7 @@ func (f *lineFields) zone(local *time.Location, names ...string) *time.Location 
 
 // moment returns a time, which is required.
 func (f *lineFields) moment(local *time.Location, names ...string) *timestamppb.Timestamp {
-	at, err := parseMoment(f.text(names...), local)
+	at, err := customerfile.Moment(f.text(names...), local)
 	if err != nil {
 		f.refuse(names[0], "format", err.Error())
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"reservation.dev/platform/csvfile"
 )
 
 // importOptions holds the flags of an import.
@@ -26,7 +28,7 @@ func importFlags(c *cobra.Command, o *importOptions) {
 }
 
 // openImport opens the file of an import and its report, and warns about unknown columns.
-func (a *app) openImport(path string, o importOptions, known columns) (*records, *report, error) {
+func (a *app) openImport(path string, o importOptions, known csvfile.Columns) (*records, *report, error) {
 	in, err := a.openRecords(path, o.format, known)
 	if err != nil {
 		return nil, nil, err
@@ -37,7 +39,7 @@ func (a *app) openImport(path string, o importOptions, known columns) (*records,
 		return nil, nil, err
 	}
 	for _, title := range in.ignored {
-		if nearest := known.nearest(title); nearest != "" {
+		if nearest := known.Nearest(title); nearest != "" {
 			fmt.Fprintf(a.errOut, "reservectl: ignoring the unknown column %q; did you mean %s?\n", title, nearest)
 			continue
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reservation.dev/platform/csvfile"
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/mediaupload"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
@@ -79,10 +80,10 @@ type mediaLine struct {
 func mediaReference() []string { return []string{"reference", "id", "mediaid"} }
 
 // mediaColumns are the columns of a CSV file of media items.
-func mediaColumns() columns {
-	return columns{
-		required: [][]string{mediaReference(), {"title"}, {"file"}},
-		optional: []string{"kind", "description", "tags", "collection", "collections", "cover", "duration", "durationseconds", "status"},
+func mediaColumns() csvfile.Columns {
+	return csvfile.Columns{
+		Required: [][]string{mediaReference(), {"title"}, {"file"}},
+		Optional: []string{"kind", "description", "tags", "collection", "collections", "cover", "duration", "durationseconds", "status"},
 	}
 }
 

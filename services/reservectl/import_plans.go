@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reservation.dev/platform/csvfile"
 	"reservation.dev/platform/enum"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
@@ -58,10 +59,10 @@ type planLine struct {
 }
 
 // planColumns are the columns of a CSV file of plans.
-func planColumns() columns {
-	return columns{
-		required: [][]string{{"title"}, {"interval", "intervalunit"}},
-		optional: []string{
+func planColumns() csvfile.Columns {
+	return csvfile.Columns{
+		Required: [][]string{{"title"}, {"interval", "intervalunit"}},
+		Optional: []string{
 			"intervalcount", "price", "currency", "description", "bookings", "credits", "maxrollover", "trialdays", "minimumperiods",
 			"eligibleeventtypes", "collections", "collection",
 		},

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/platform/csvfile"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -62,10 +63,10 @@ or have underscores:
 func staffReference() []string { return []string{"reference", "id", "staffid"} }
 
 // staffColumns are the columns of a CSV file of staff.
-func staffColumns() columns {
-	return columns{
-		required: [][]string{staffReference(), {"name"}},
-		optional: []string{"email", "photourl", "bio", "color", "active", "hours", "timezone", "location"},
+func staffColumns() csvfile.Columns {
+	return csvfile.Columns{
+		Required: [][]string{staffReference(), {"name"}},
+		Optional: []string{"email", "photourl", "bio", "color", "active", "hours", "timezone", "location"},
 	}
 }
 

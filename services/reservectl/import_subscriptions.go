@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reservation.dev/platform/csvfile"
 	"reservation.dev/platform/id"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
@@ -68,10 +69,10 @@ type subscriptionLine struct {
 func subscriptionReference() []string { return []string{"reference", "id", "subscriptionid"} }
 
 // subscriptionColumns are the columns of a CSV file of subscriptions.
-func subscriptionColumns() columns {
-	return columns{
-		required: [][]string{subscriptionReference(), {"customer", "customerid", "customerreference"}, {"plan", "planid", "plantitle"}, {"periodfirstday"}},
-		optional: []string{
+func subscriptionColumns() csvfile.Columns {
+	return csvfile.Columns{
+		Required: [][]string{subscriptionReference(), {"customer", "customerid", "customerreference"}, {"plan", "planid", "plantitle"}, {"periodfirstday"}},
+		Optional: []string{
 			"startdate", "remainingcredits", "price", "paymentdue", "anchorday", "trial", "periodsbefore", "lastday",
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"reservation.dev/platform/csvfile"
 	"reservation.dev/platform/fault"
 )
 
@@ -31,7 +32,7 @@ func fieldsOf(r record) (*lineFields, error) {
 		return f, refusal{"line", "type", "must be a JSON object, not null"}
 	}
 	for name, value := range raw {
-		f.members[column(name)] = value
+		f.members[csvfile.Column(name)] = value
 	}
 	return f, nil
 }
@@ -40,10 +41,10 @@ func fieldsOf(r record) (*lineFields, error) {
 func (f *lineFields) value(names []string) any {
 	for _, name := range names {
 		if f.record.csv != nil {
-			if text := f.record.csv[column(name)]; text != "" {
+			if text := f.record.csv[csvfile.Column(name)]; text != "" {
 				return text
 			}
-		} else if v := f.members[column(name)]; v != nil {
+		} else if v := f.members[csvfile.Column(name)]; v != nil {
 			return v
 		}
 	}

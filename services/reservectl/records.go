@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"reservation.dev/platform/csvfile"
 )
 
 // The formats of an import file.
@@ -32,12 +34,16 @@ type refusal struct{ field, rule, message string }
 
 func (r refusal) Error() string { return r.sentence() }
 
-// sentence returns the message with the field before it. Some services send it that way already.
-func (r refusal) sentence() string {
-	if r.field == "" || strings.HasPrefix(r.message, r.field) {
-		return r.message
+// sentence returns the message with the field before it.
+func (r refusal) sentence() string { return csvfile.Sentence(r.field, r.message) }
+
+// refusalFrom returns a refusal of a CSV file as one of the import, and any other error unchanged.
+func refusalFrom(err error) error {
+	var why *csvfile.Refusal
+	if errors.As(err, &why) {
+		return refusal{why.Field, why.Rule, why.Message}
 	}
-	return r.field + " " + r.message
+	return err
 }
 
 // records reads an import file line by line.
@@ -56,11 +62,11 @@ type records struct {
 }
 
 // maxLine is the maximum length of a line of an import file, in bytes.
-const maxLine = 4 << 20
+const maxLine = csvfile.MaxRow
 
 // openRecords opens a CSV or NDJSON file; "-" is standard input. format is "csv" or "ndjson"; if
 // it is "", the file's extension decides. known are the columns that a CSV file can have.
-func (a *app) openRecords(path, format string, known columns) (*records, error) {
+func (a *app) openRecords(path, format string, known csvfile.Columns) (*records, error) {
 	if format == "" {
 		switch strings.ToLower(filepath.Ext(path)) {
 		case ".csv":
@@ -90,26 +96,27 @@ func (a *app) openRecords(path, format string, known columns) (*records, error) 
 	return r, nil
 }
 
-func (r *records) read(in io.Reader, known columns) error {
-	buffered := bufio.NewReaderSize(in, 64<<10)
-	if err := skipMark(buffered); err != nil {
-		return err
-	}
+func (r *records) read(in io.Reader, known csvfile.Columns) error {
 	if r.format == formatCSV {
-		return r.readCSV(buffered, known)
+		return r.readCSV(in, known)
+	}
+	buffered := bufio.NewReaderSize(in, 64<<10)
+	if err := csvfile.SkipMark(buffered); err != nil {
+		return err
 	}
 	return r.readNDJSON(buffered)
 }
 
-// skipMark skips the UTF-8 byte order mark that spreadsheets write, and refuses UTF-16.
-func skipMark(in *bufio.Reader) error {
-	mark, _ := in.Peek(3)
-	switch {
-	case bytes.Equal(mark, []byte("\xef\xbb\xbf")):
-		_, err := in.Discard(len(mark))
+// readCSV reads the header of a CSV file.
+func (r *records) readCSV(in io.Reader, known csvfile.Columns) error {
+	file, err := csvfile.NewReader(in, known)
+	if err != nil {
 		return err
-	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
-		return errors.New("the file is UTF-16: save it as UTF-8 (in a spreadsheet: \"CSV UTF-8\")")
+	}
+	r.header, r.comma, r.ignored = file.Header, file.Comma, file.Ignored
+	r.next = func() (record, error) {
+		row, err := file.Read()
+		return record{line: row.Line, raw: row.Raw, csv: row.Values, row: row.Cells}, refusalFrom(err)
 	}
 	return nil
 }
@@ -166,14 +173,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 }
 
 // get returns the first of the named columns that is not empty, or "".
-func (r record) get(names ...string) string {
-	for _, name := range names {
-		if v := r.csv[name]; v != "" {
-			return v
-		}
-	}
-	return ""
-}
+func (r record) get(names ...string) string { return csvfile.Row{Values: r.csv}.Get(names...) }
 
 // decode fills v from the JSON object.
 func (r record) decode(v any) error {

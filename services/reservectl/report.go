@@ -3,15 +3,18 @@ package reservectl
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+
+	"reservation.dev/platform/csvfile"
 )
 
 // report writes refused lines to a file, which is created with the first line. The file has the
@@ -84,41 +87,37 @@ func (r *report) create() (err error) {
 	if r.format != formatCSV {
 		return nil
 	}
-	return r.writeRow(append(reportHeader(), r.header[r.earlierReportColumns():]...))
+	return writeRow(r.w, r.comma, append(reportHeader(), r.header[r.earlierReportColumns():]...))
 }
 
 // earlierReportColumns returns the number of columns that an earlier report put before the header.
 func (r *report) earlierReportColumns() int {
 	n := 0
-	for n < len(r.header) && strings.HasPrefix(column(r.header[n]), reportColumn) {
+	for n < len(r.header) && strings.HasPrefix(csvfile.Column(r.header[n]), csvfile.ReportColumn) {
 		n++
 	}
 	return n
 }
 
-func (r *report) writeRow(values []string) error {
-	w := csv.NewWriter(r.w)
-	w.Comma = r.comma
-	if err := w.Write(values); err != nil {
-		return err
+func writeRow(out io.Writer, comma rune, values []string) error {
+	w := csvfile.NewWriter(out, comma)
+	cells := make([]csvfile.Cell, len(values))
+	for i, value := range values {
+		cells[i] = csvfile.Text(value)
 	}
-	w.Flush()
-	return w.Error()
+	return cmp.Or(w.Write(cells...), w.Flush())
 }
 
 func (r *report) writeCSV(reference string, line record, why refusal) error {
 	values := []string{strconv.Itoa(line.line), reference, why.field, why.sentence()}
 	if line.row != nil {
-		return r.writeRow(append(values, line.row[min(r.earlierReportColumns(), len(line.row)):]...))
+		return writeRow(r.w, r.comma, append(values, line.row[min(r.earlierReportColumns(), len(line.row)):]...))
 	}
 	// A row that could not be read is copied unchanged.
 	var start bytes.Buffer
-	w := csv.NewWriter(&start)
-	w.Comma = r.comma
-	if err := w.Write(values); err != nil {
+	if err := writeRow(&start, r.comma, values); err != nil {
 		return err
 	}
-	w.Flush()
 	text := append(bytes.TrimRight(start.Bytes(), "\n"), string(r.comma)...)
 	_, err := r.w.Write(append(append(text, line.raw...), '\n'))
 	return err
@@ -132,7 +131,7 @@ func (r *report) writeJSON(reference string, line record, why refusal) error {
 	if text != "" {
 		reason = append(reason, member{"text", text})
 	}
-	object, err := encode(append(row{{reportColumn, reason}}, members...))
+	object, err := encode(append(row{{csvfile.ReportColumn, reason}}, members...))
 	if err != nil {
 		return err
 	}
@@ -157,7 +156,7 @@ func originalOf(raw []byte) (members row, text string) {
 		if err != nil || d.Decode(&value) != nil { // cannot happen: the text is valid
 			break
 		}
-		if name != reportColumn {
+		if name != csvfile.ReportColumn {
 			members = append(members, member{fmt.Sprint(name), value})
 			continue
 		}

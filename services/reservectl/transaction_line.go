@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/customerfile"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/money"
 	"reservation.dev/platform/zone"
@@ -136,7 +137,7 @@ func (c *csvCells) boolean(name string) bool {
 // convert returns the message of a purchase. local is the company's zone.
 func (t transactionLine) convert(local *time.Location) (*bookingv1.ImportedTransaction, error) {
 	out := &bookingv1.ImportedTransaction{Reference: t.Reference, Customer: t.Customer}
-	at, err := parseMoment(t.PurchaseDate, local)
+	at, err := customerfile.Moment(t.PurchaseDate, local)
 	if err != nil {
 		return out, refusal{"purchase_date", "format", err.Error()}
 	}
@@ -218,7 +219,7 @@ func (b *bookingLine) date(local *time.Location) (*bookingv1.ImportedDate, error
 		}
 		local = loc
 	}
-	at, err := parseMoment(e.Date.Datetime, local)
+	at, err := customerfile.Moment(e.Date.Datetime, local)
 	if err != nil {
 		return nil, refusal{"event.date.datetime", "format", err.Error()}
 	}

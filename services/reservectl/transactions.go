@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reservation.dev/platform/csvfile"
 	"reservation.dev/platform/zone"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -102,12 +103,12 @@ func (a *app) companyZone(ctx context.Context) (*time.Location, error) {
 type transactionItem = item[*bookingv1.ImportedTransaction]
 
 // transactionColumns are the columns of a CSV file of purchases.
-func transactionColumns() columns {
-	return columns{
-		required: [][]string{
+func transactionColumns() csvfile.Columns {
+	return csvfile.Columns{
+		Required: [][]string{
 			transactionReference(), customerColumn(), {"purchasedate", "purchasedat"}, {"method", "paymentmethod"},
 		},
-		optional: []string{
+		Optional: []string{
 			"spaces", "iscancelled", "isrefunded", "boughtfor", "boughtforid",
 			"eventreference", "eventid", "eventname", "event", "eventtitle", "eventtype",
 			"eventdateid", "eventdate", "datetime", "tz", "timezone", "duration", "capacity",

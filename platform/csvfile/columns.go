@@ -1,4 +1,4 @@
-package reservectl
+package csvfile
 
 import (
 	"fmt"
@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// columns lists the columns that a CSV file can have, by their normalised names.
-type columns struct {
-	required [][]string // each with its alternative names
-	optional []string
+// Columns are the columns that a file can have, by their normalised names.
+type Columns struct {
+	Required [][]string // each with its alternative names
+	Optional []string
 }
 
-// reportColumn is the prefix of the columns that a report adds. An import ignores them.
-const reportColumn = "refused"
+// ReportColumn is the prefix of the columns with which a report of refused rows begins. A Reader ignores them.
+const ReportColumn = "refused"
 
 // header returns the normalised name of each column of a header, and the titles of the
 // unknown columns. The name of a column to ignore is "".
-func (c columns) header(header []string) (normal, ignored []string, err error) {
+func (c Columns) header(header []string) (normal, ignored []string, err error) {
 	names := c.names()
 	normal = make([]string, len(header))
 	at := map[string]string{}
 	for i, title := range header {
-		name := column(title)
-		if name == "" || strings.HasPrefix(name, reportColumn) {
+		name := Column(title)
+		if name == "" || strings.HasPrefix(name, ReportColumn) {
 			continue
 		}
 		if !slices.Contains(names, name) {
@@ -36,7 +36,7 @@ func (c columns) header(header []string) (normal, ignored []string, err error) {
 		at[name], normal[i] = title, name
 	}
 	var missing []string
-	for _, alternatives := range c.required {
+	for _, alternatives := range c.Required {
 		if !slices.ContainsFunc(alternatives, func(name string) bool { return at[name] != "" }) {
 			missing = append(missing, alternatives[0])
 		}
@@ -48,13 +48,13 @@ func (c columns) header(header []string) (normal, ignored []string, err error) {
 }
 
 // names returns all names of c.
-func (c columns) names() []string {
-	return append(slices.Concat(c.required...), c.optional...)
+func (c Columns) names() []string {
+	return append(slices.Concat(c.Required...), c.Optional...)
 }
 
-// nearest returns the known column that a title was probably meant to be, or "".
-func (c columns) nearest(title string) string {
-	name := column(title)
+// Nearest returns the known column that a title was probably meant to be, or "".
+func (c Columns) Nearest(title string) string {
+	name := Column(title)
 	best, least := "", 3
 	for _, known := range c.names() {
 		if d := distance(name, known); d < least && d <= len(known)/2 {
@@ -64,8 +64,8 @@ func (c columns) nearest(title string) string {
 	return best
 }
 
-// column normalises a title: "First Name", "firstName" and "first_name" become "firstname".
-func column(name string) string {
+// Column normalises a title: "First Name", "firstName" and "first_name" become "firstname".
+func Column(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c == ' ' || c == '_' || c == '-' || c == '.' {
 			return -1
