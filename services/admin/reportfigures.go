@@ -1,6 +1,10 @@
 package admin
 
-import "fmt"
+import (
+	"strconv"
+
+	"reservation.dev/platform/csvfile"
+)
 
 // unit is what a figure counts.
 type unit int
@@ -42,17 +46,17 @@ func (f figure) print(x *texts) string {
 	return x.number(f.n)
 }
 
-// Plain prints the figure for a program: "1250", "12.50" or "0.8333". A share of nothing is empty.
-func (f figure) Plain() string {
+// cell returns the figure for a file: 1250, 12.50 or 0.8333. A share of nothing is empty.
+func (f figure) cell() csvfile.Cell {
 	switch {
 	case f.missing():
-		return ""
+		return csvfile.Cell{}
 	case f.unit == share:
-		return fmt.Sprintf("%.4f", float64(f.n)/float64(f.of))
+		return csvfile.Own(strconv.FormatFloat(float64(f.n)/float64(f.of), 'f', 4, 64))
 	case f.unit == coins:
-		return decimal(f.n)
+		return csvfile.Amount(f.n)
 	}
-	return fmt.Sprint(f.n)
+	return csvfile.Int(f.n)
 }
 
 // size returns the number by which a chart draws the figure.
@@ -70,20 +74,21 @@ func (f figure) change(before figure) *message {
 			return nil
 		}
 		points := roundedShare(f.n*100, f.of) - roundedShare(before.n*100, before.of)
-		return changed("reports.change.points", points)
+		return changed("reports.change.points_more", "reports.change.points_less", points)
 	}
 	if before.n <= 0 || f.n < 0 {
 		return nil
 	}
-	return changed("reports.change.percent", roundedShare((f.n-before.n)*100, before.n))
+	return changed("reports.change.percent_more", "reports.change.percent_less", roundedShare((f.n-before.n)*100, before.n))
 }
 
-func changed(id string, by int64) *message {
+// changed says a difference with one of two messages.
+func changed(more, less string, by int64) *message {
 	switch {
 	case by > 0:
-		return msg(id+"_more", "count", by)
+		return msg(more, "count", by)
 	case by < 0:
-		return msg(id+"_less", "count", -by)
+		return msg(less, "count", -by)
 	}
 	return msg("reports.change.same")
 }
@@ -94,15 +99,6 @@ func roundedShare(n, of int64) int64 {
 		return -roundedShare(-n, of)
 	}
 	return (n + of/2) / of
-}
-
-// decimal prints minor units as a number: "-12.50".
-func decimal(minor int64) string {
-	sign := ""
-	if minor < 0 {
-		sign, minor = "-", -minor
-	}
-	return sign + amount(minor)
 }
 
 // measure is a column of a report over rows of T.

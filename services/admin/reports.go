@@ -1,14 +1,15 @@
 package admin
 
 import (
-	"encoding/csv"
+	"bytes"
 	"fmt"
+	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"reservation.dev/platform/csvfile"
 	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 )
 
@@ -280,25 +281,33 @@ func (r *request) reportFile() error {
 	if err != nil {
 		return r.refused(reportsPath, err)
 	}
-	var b strings.Builder
-	w := csv.NewWriter(&b)
-	header := []string{t.Grouping, "title"}
-	for _, c := range t.Columns {
-		header = append(header, c.Name, c.Name+"_before")
-	}
-	lines := [][]string{header}
-	for _, row := range append(t.Rows, t.Total) {
-		line := []string{row.Key, row.Label}
-		for i := range t.Columns {
-			line = append(line, row.Now[i].Plain(), row.Before[i].Plain())
-		}
-		lines = append(lines, line)
-	}
-	if err := w.WriteAll(lines); err != nil {
+	var b bytes.Buffer
+	if err := t.write(csvfile.NewWriter(&b, ',')); err != nil {
 		return err
 	}
 	span := t.Compared.GetSpan()
 	r.w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%s-%s.csv"`, t.Name, span.GetFrom(), span.GetTo()))
-	r.answer(200, "text/csv; charset=utf-8", []byte(b.String()))
+	r.answer(http.StatusOK, "text/csv; charset=utf-8", b.Bytes())
 	return nil
+}
+
+// write writes the report as a file: all figures of each row, now and in the span before, and the total.
+func (t *reportTable) write(w *csvfile.Writer) error {
+	header := []string{t.Grouping, "title"}
+	for _, c := range t.Columns {
+		header = append(header, c.Name, c.Name+"_before")
+	}
+	if err := w.Begin(header); err != nil {
+		return err
+	}
+	for _, row := range append(t.Rows, t.Total) {
+		cells := []csvfile.Cell{csvfile.Own(row.Key), csvfile.Text(row.Label)}
+		for i := range t.Columns {
+			cells = append(cells, row.Now[i].cell(), row.Before[i].cell())
+		}
+		if err := w.Write(cells...); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
 }

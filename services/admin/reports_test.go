@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/csvfile"
 	"reservation.dev/platform/fault"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
@@ -153,7 +154,7 @@ func TestReportFiles(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(res.body), "\n")
 	for i, want := range []string{
-		"product,title,gross,gross_before,paid,paid_before,refunded,refunded_before,net,net_before,tax,tax_before,payments,payments_before,refunds,refunds_before",
+		csvfile.Mark + "product,title,gross,gross_before,paid,paid_before,refunded,refunded_before,net,net_before,tax,tax_before,payments,payments_before,refunds,refunds_before",
 		"evt_1,'=Yoga & <b>,1250.00,1000.00,1300.00,1000.00,50.00,0.00,1041.67,1000.00,208.33,0.00,104,80,4,0",
 		",All others,1000.00,0.00",
 		",Total,1250.00,1000.00",
@@ -178,14 +179,15 @@ func TestFigures(t *testing.T) {
 	t.Parallel()
 	english := englishTexts(t)
 	for _, c := range []struct {
-		f           figure
-		text, plain string
+		f    figure
+		text string
+		cell csvfile.Cell
 	}{
-		{number(1250), "1,250", "1250"}, {number(-3), "-3", "-3"}, {amountOf(-5, "GBP"), "−£0.05", "-0.05"}, {amountOf(125_099, "EUR"), "€1,250.99", "1250.99"},
-		{part(1, 3), "33%", "0.3333"}, {part(0, 0), "–", ""}, {part(5, 4), "125%", "1.2500"},
+		{number(1250), "1,250", csvfile.Int(1250)}, {number(-3), "-3", csvfile.Int(-3)}, {amountOf(-5, "GBP"), "−£0.05", csvfile.Own("-0.05")}, {amountOf(125_099, "EUR"), "€1,250.99", csvfile.Own("1250.99")},
+		{part(1, 3), "33%", csvfile.Own("0.3333")}, {part(0, 0), "–", csvfile.Cell{}}, {part(5, 4), "125%", csvfile.Own("1.2500")},
 	} {
-		if got := c.f.print(english); got != c.text || c.f.Plain() != c.plain {
-			t.Errorf("%+v is %q and %q, want %q and %q", c.f, got, c.f.Plain(), c.text, c.plain)
+		if got := c.f.print(english); got != c.text || c.f.cell() != c.cell {
+			t.Errorf("%+v is %q and %v, want %q and %v", c.f, got, c.f.cell(), c.text, c.cell)
 		}
 	}
 	for _, c := range []struct {
