@@ -42,6 +42,8 @@ func (w *world) places(t *testing.T, b *tab) []place {
 		{"administrators", "/settings/administrators"}, {"audit log", "/settings/audit"},
 		{"webhooks", "/settings/webhooks"}, {"new endpoint", "/settings/webhooks/new"},
 		{"requests", "/settings/requests"}, {"deliveries", "/settings/webhooks/deliveries"}, {"replay", "/settings/webhooks/replay"},
+		{"reports", "/reports"}, {"takings", "/reports/takings"}, {"takings by product", "/reports/takings?by=product"}, {"attendance", "/reports/attendance"},
+		{"credits", "/reports/credits"}, {"new and lost customers", "/reports/customers"}, {"passes that expire", "/reports/expiring-passes"}, {"a month", "/reports/month"},
 	}
 	add := func(name, path string) { pages = append(pages, place{name, path}) }
 
