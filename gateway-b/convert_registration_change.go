@@ -112,6 +112,9 @@ func changeFault(ctx context.Context, err error) error {
 		missing.Fields = f.Fields
 		return missing
 	}
+	if len(f.Fields) > 0 && f.Fields[0].Rule == "distinct" {
+		return fault.InvalidFields(fault.Field{Field: "registrationId", Rule: "distinct", Message: "must be another registration"})
+	}
 	if booking := f.Meta["booking_id"]; booking != "" {
 		f = f.With("registration_id", resource.RegistrationID(booking))
 		delete(f.Meta, "booking_id")

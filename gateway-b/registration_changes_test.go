@@ -171,6 +171,7 @@ func TestRegistrationChangeErrors(t *testing.T) {
 		"an empty reason of a transfer":   {"POST", reg + "/transfer", `{"customerId":"c","afterStartReason":""}`, nil, 400, `"field":"afterStartReason","rule":"required"`},
 		"no other registration":           {"POST", reg + "/swap", `{}`, nil, 400, `"field":"registrationId","rule":"required"`},
 		"the other registration":          {"POST", reg + "/swap", `{"registrationId":"reg_x"}`, fields("other_booking_id"), 400, `"field":"registrationId"`},
+		"a swap with itself":              {"POST", reg + "/swap", `{"registrationId":"reg_` + idOf + `"}`, swapWithItself(), 400, `"message":"registrationId must be another registration"`},
 		"a page that is no number":        {"GET", reg + "/history?page=x", "", nil, 400, `"field":"page","rule":"type"`},
 		"a missing registration":          {"POST", reg + "/move", `{}`, fault.Missing("booking"), 404, `"registration not found"`},
 		"a missing date":                  {"POST", reg + "/move", `{}`, fault.Missing("event date"), 404, `"event date not found"`},
@@ -244,4 +245,9 @@ func missingOther() error {
 	f := fault.Missing("booking")
 	f.Fields = []fault.Field{{Field: "other_booking_id", Rule: "exists", Message: "does not exist"}}
 	return f
+}
+
+// swapWithItself is the fault of a swap of a booking with itself.
+func swapWithItself() error {
+	return fault.InvalidFields(fault.Field{Field: "other_booking_id", Rule: "distinct", Message: "must be another booking"})
 }

@@ -1,5 +1,6 @@
 // Package scopes defines the scopes of access tokens, and which scopes each kind of credential can
-// have. Interface B and the dashboard call the scopes of an API key its permissions.
+// have. Interface B and the dashboard call the scopes of an API key its permissions. Package roles has
+// those of administrators.
 package scopes
 
 import "slices"
@@ -16,6 +17,7 @@ const (
 	AppointmentTypesWrite   = "appointment-types:write"
 	AppointmentsRead        = "appointments:read"
 	AppointmentsWrite       = "appointments:write"
+	AttendanceWrite         = "attendance:write"
 	AuditRead               = "audit:read"
 	AuditWrite              = "audit:write"
 	BookingsRead            = "bookings:read"
@@ -39,6 +41,7 @@ const (
 	MediaWrite              = "media:write"
 	NotesRead               = "notes:read"
 	NotesWrite              = "notes:write"
+	OwnClassesRead          = "own-classes:read"
 	PassesRead              = "passes:read"
 	PassesWrite             = "passes:write"
 	PlansRead               = "plans:read"
@@ -51,9 +54,11 @@ const (
 	RedemptionsWrite        = "redemptions:write"
 	RegistrationsRead       = "registrations:read"
 	RegistrationsWrite      = "registrations:write"
+	ReportsRead             = "reports:read"
 	RequestsRead            = "requests:read"
 	RoomsRead               = "rooms:read"
 	RoomsWrite              = "rooms:write"
+	SalesWrite              = "sales:write"
 	ServiceCredentialsRead  = "service-credentials:read"
 	ServiceCredentialsWrite = "service-credentials:write"
 	StaffRead               = "staff:read"
@@ -123,27 +128,6 @@ func Service() []string {
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite,
 		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite, RequestsRead, TestModeRead, TestModeWrite)
-}
-
-// Staff returns the scopes of an administrator with the role staff.
-func Staff() []string {
-	return []string{
-		CustomersRead, CustomersWrite, ProfileRead, ProfileWrite, NotesRead, NotesWrite, EventsRead, EventsWrite,
-		BookingsRead, BookingsWrite, RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite, HoldsRead, HoldsWrite,
-		WaitlistRead, WaitlistWrite, PassesRead, PassesWrite, CustomerPassesRead, CustomerPassesWrite, DiscountsRead, DiscountsWrite,
-		PlansRead, PlansWrite, SubscriptionsRead, SubscriptionsWrite, PlaybackWrite, MediaRead, MediaWrite,
-		AppointmentsRead, AppointmentsWrite, AppointmentTypesRead, AppointmentTypesWrite, CalendarsRead, CalendarsWrite, RoomsRead, RoomsWrite,
-		StaffRead, StaffWrite, AuditWrite, TestModeRead,
-	}
-}
-
-// Owner returns the scopes of an administrator with the role owner: those of Staff, and those for the
-// company's settings.
-func Owner() []string {
-	return append(Staff(),
-		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
-		ServiceCredentialsRead, ServiceCredentialsWrite, WebhooksRead, WebhooksWrite,
-		AdministratorsRead, AdministratorsWrite, AuditRead, PrivacyRead, PrivacyWrite, RequestsRead, TestModeWrite)
 }
 
 // Publishable returns the scopes of a token for a publishable key.

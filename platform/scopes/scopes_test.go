@@ -10,7 +10,7 @@ func TestLists(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^[a-z]+(-[a-z]+)*:(read|write)$`)
 	for name, list := range map[string][]string{
-		"InterfaceA": InterfaceA(), "InterfaceB": InterfaceB(), "Service": Service(), "Staff": Staff(), "Owner": Owner(),
+		"InterfaceA": InterfaceA(), "InterfaceB": InterfaceB(), "Service": Service(),
 	} {
 		for i, scope := range list {
 			if !form.MatchString(scope) {

@@ -42,6 +42,8 @@ type Claims struct {
 	Kind string
 	// Session is the session of an administrator: sess_…; "" for other kinds.
 	Session string
+	// Staff is the staff member to whose dates the token of a teacher is confined; zero for all others.
+	Staff id.StaffMember
 	// Company is the tenant; zero for a platform credential that names a company in each call.
 	Company id.Company
 	// Zone is the company's IANA zone; Currency is its ISO 4217 code.
@@ -86,6 +88,7 @@ type wire struct {
 	jwt.RegisteredClaims
 	Kind       string `json:"typ"`
 	Session    string `json:"sid,omitempty"`
+	Staff      string `json:"stf,omitempty"`
 	Company    string `json:"cid,omitempty"`
 	Zone       string `json:"tz,omitempty"`
 	Currency   string `json:"cur,omitempty"`
@@ -123,6 +126,13 @@ func (w *wire) claims(issuer string) (*Claims, error) {
 	if at := w.RegisteredClaims.IssuedAt; at != nil {
 		c.IssuedAt = at.Time
 	}
+	if w.Staff != "" {
+		staff, err := id.Parse[id.StaffMember](w.Staff)
+		if err != nil {
+			return nil, fmt.Errorf("staff member: %w", err)
+		}
+		c.Staff = staff
+	}
 	if w.Company == "" {
 		if !c.IsAdmin() {
 			return nil, errors.New("no company")
@@ -145,7 +155,7 @@ func Sign(key ed25519.PrivateKey, kid, issuer string, c Claims) (string, error) 
 			Issuer: issuer, Subject: c.Subject, Audience: jwt.ClaimStrings{Audience}, ID: c.ID,
 			IssuedAt: jwt.NewNumericDate(c.IssuedAt), ExpiresAt: jwt.NewNumericDate(c.ExpiresAt),
 		},
-		Kind: c.Kind, Session: c.Session, Company: c.Company.String(), Zone: c.Zone, Currency: c.Currency,
+		Kind: c.Kind, Session: c.Session, Staff: c.Staff.String(), Company: c.Company.String(), Zone: c.Zone, Currency: c.Currency,
 		CompanyVer: c.CompanyVersion, Clock: c.ClockOffset,
 		Scope: strings.Join(c.Scopes, " "), RateLimit: c.RateLimit, Networks: c.Networks, Generation: c.Generation,
 	}

@@ -28,19 +28,19 @@ func TestAdministratorPage(t *testing.T) {
 		}
 	})
 	t.Run("answers 404 for an administrator of another company", func(t *testing.T) {
-		for _, action := range []string{"", "/reset", "/totp-off", "/end-sessions", "/disable", "/owner"} {
+		for _, action := range []string{"", "/reset", "/totp-off", "/end-sessions", "/disable"} {
 			if a := w.get("/settings/administrators/admin_3" + action); a.StatusCode != http.StatusNotFound {
 				t.Errorf("%s: %s", action, describe(a))
 			}
 		}
-		for _, action := range []string{"reset", "totp-off", "end-sessions", "withdraw-reset", "owner", "explode"} {
+		for _, action := range []string{"reset", "totp-off", "end-sessions", "withdraw-reset", "role", "explode"} {
 			if a := w.post("/settings/administrators/admin_3/" + action); a.StatusCode != http.StatusNotFound {
 				t.Errorf("%s: %s", action, describe(a))
 			}
 		}
 	})
 	t.Run("lists the effects before each action", func(t *testing.T) {
-		for action, says := range map[string]string{"reset": "within an hour", "totp-off": "with only their password", "end-sessions": "signed out everywhere", "disable": "cannot sign in", "owner": "open everything"} {
+		for action, says := range map[string]string{"reset": "within an hour", "totp-off": "with only their password", "end-sessions": "signed out everywhere", "disable": "cannot sign in"} {
 			w.get(path+"/"+action).must(t, says, `action="`+path+"/"+action+`"`, "alert(&#34;x&#34;)")
 		}
 	})

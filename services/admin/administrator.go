@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/roles"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
@@ -13,6 +14,7 @@ import (
 type administratorPage struct {
 	administratorView
 	Sessions []*authv1.Session
+	Roles    roleForm
 	// ResetUntil is when the open reset link expires; nil if there is none.
 	ResetUntil *timestamppb.Timestamp
 	// Link is a reset link that was just created, the only time that it is shown.
@@ -31,9 +33,14 @@ func (r *request) findAdministrator() (administratorPage, error) {
 		return administratorPage{}, err
 	}
 	a := res.GetAdministrator()
+	form, err := r.roleForm(newForm("role", string(roles.Of(a.GetRole())), "staff_id", a.GetStaffId()))
+	if err != nil {
+		return administratorPage{}, err
+	}
 	return administratorPage{
 		administratorView: administratorView{a, a.GetId() == r.session.Administrator.GetId()},
 		Sessions:          sessions.GetSessions(), ResetUntil: res.GetPasswordResetExpiresAt(),
+		Roles: form,
 	}, nil
 }
 
@@ -43,7 +50,6 @@ var administratorActions = map[string]struct {
 	effects         int
 	danger, notSelf bool // notSelf: not for one's own account
 }{
-	"owner": {effects: 1}, "staff": {effects: 2, danger: true},
 	"disable": {effects: 2, danger: true}, "enable": {effects: 1},
 	"reset": {effects: 3, notSelf: true}, "totp-off": {effects: 2, danger: true, notSelf: true},
 	"end-sessions": {effects: 2, danger: true, notSelf: true},
@@ -72,12 +78,8 @@ func (r *request) changeAdministrator() error {
 	admins, yes, no := r.services.admins, true, false
 	update, done := &authv1.UpdateAdministratorRequest{Id: id}, ""
 	switch r.path("action") {
-	case "owner":
-		role := authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
-		update.Role, done = &role, r.text("settings.administrator.now_owner")
-	case "staff":
-		role := authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
-		update.Role, done = &role, r.text("settings.administrator.now_staff")
+	case "role":
+		return r.changeRole(id, path)
 	case "disable":
 		update.Disabled, done = &yes, r.text("settings.administrator.disabled")
 	case "enable":
@@ -106,10 +108,26 @@ func (r *request) changeAdministrator() error {
 	if _, err := perform(r, admins.UpdateAdministrator, update); err != nil {
 		return r.refused(path, err)
 	}
-	if id == r.session.Administrator.GetId() && update.Role != nil {
-		return r.back("/account", r.text("settings.administrator.own_role")) // staff cannot open the settings
-	}
 	return r.back(path, done)
+}
+
+// changeRole changes the role of an administrator, and the staff member of a teacher.
+func (r *request) changeRole(id, path string) error {
+	page, err := r.findAdministrator()
+	if err != nil {
+		return err
+	}
+	f := r.sent(nil)
+	page.Roles.Form = f
+	role, staff := f.role()
+	res, err := submit(r, f, r.services.admins.UpdateAdministrator, &authv1.UpdateAdministratorRequest{Id: id, Role: &role, StaffId: &staff})
+	if err != nil {
+		return r.again(err, "administrator", page)
+	}
+	if page.Self {
+		return r.back("/account", r.text("settings.administrator.own_role")) // the settings may be closed now
+	}
+	return r.back(path, r.text("settings.administrator.new_role", "role", r.text(roleName(res.GetAdministrator().GetRole()))))
 }
 
 // makeResetLink creates a reset link and shows it, the only time that it is shown.

@@ -5,6 +5,7 @@ import (
 
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/roles"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
@@ -16,11 +17,6 @@ type administratorView struct {
 
 // RoleName returns the role's name.
 func (a administratorView) RoleName() *message { return roleName(a.GetRole()) }
-
-// Owner reports whether the administrator is an owner.
-func (a administratorView) Owner() bool {
-	return a.GetRole() == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
-}
 
 // invitationView is an invitation as a page shows it.
 type invitationView struct {
@@ -42,6 +38,7 @@ type administratorsPage struct {
 	Administrators []administratorView
 	Invitations    []invitationView
 	Form           *form
+	Roles          roleForm
 	// Link is the link of an invitation that was just created, and LinkEmail its address. They are
 	// shown only once.
 	Link, LinkEmail string
@@ -54,6 +51,10 @@ func (administratorsPage) head() (*message, string) {
 
 func (r *request) administratorsPage(f *form) (administratorsPage, error) {
 	page := administratorsPage{Form: f}
+	var err error
+	if page.Roles, err = r.roleForm(f); err != nil {
+		return page, err
+	}
 	list, err := r.services.admins.ListAdministrators(r.ctx, &authv1.ListAdministratorsRequest{PageSize: 100, PageToken: r.query("page")})
 	if err != nil {
 		return page, err
@@ -73,7 +74,7 @@ func (r *request) administratorsPage(f *form) (administratorsPage, error) {
 }
 
 func (r *request) administrators() error {
-	page, err := r.administratorsPage(newForm("role", "staff"))
+	page, err := r.administratorsPage(newForm("role", string(roles.FrontDesk)))
 	if err != nil {
 		return err
 	}
@@ -82,10 +83,8 @@ func (r *request) administrators() error {
 
 func (r *request) invite() error {
 	f := r.sent(nil)
-	req := &authv1.InviteAdministratorRequest{Email: f.required("email", msg("settings.administrators.email_label")), Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF}
-	if role, ok := enum.Parse[authv1.AdministratorRole](f.text("role")); ok {
-		req.Role = role
-	}
+	req := &authv1.InviteAdministratorRequest{Email: f.required("email", msg("settings.administrators.email_label"))}
+	req.Role, req.StaffId = f.role()
 	link := ""
 	if !f.Failed() {
 		res, err := perform(r, r.services.admins.InviteAdministrator, req)
@@ -113,8 +112,18 @@ func (r *request) invite() error {
 	if f.Failed() {
 		return r.notAccepted("administrators", page)
 	}
-	page.Form, page.Link, page.LinkEmail = newForm("role", "staff"), link, req.GetEmail()
+	page.Form, page.Link, page.LinkEmail = newForm("role", string(roles.FrontDesk)), link, req.GetEmail()
+	page.Roles.Form = page.Form
 	return r.render("administrators", page)
+}
+
+// role reads the role and the staff member of a form. Without a role that exists, the service refuses the form.
+func (f *form) role() (role authv1.AdministratorRole, staff string) {
+	role, _ = enum.Parse[authv1.AdministratorRole](f.text("role"))
+	if !roles.Of(role).NeedsStaff() {
+		return role, ""
+	}
+	return role, f.required("staff_id", msg("settings.administrators.staff_label"))
 }
 
 // link returns an address of the dashboard to give to another person. Its host is the

@@ -21,7 +21,7 @@ import (
 func newSalon(t *testing.T) (*world, *salon) {
 	t.Helper()
 	w := newWorld(t)
-	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER
 	w.signIn()
 	return w, withSalon(w)
 }

@@ -27,6 +27,7 @@ func byAuth() audited { return audited{} }
 // before the response.
 type change struct {
 	made    bool
+	part    string // of performPart
 	action  string // "" for the action that the route declares
 	target  string
 	details []*authv1.AuditDetail
@@ -77,7 +78,7 @@ func (r *request) record() {
 		return
 	}
 	action := cmp.Or(c.action, strings.ReplaceAll(r.audited.action, "{action}", r.path("action")))
-	part := "audit:" + action + ":" + c.target
+	part := "audit:" + action + ":" + c.target + "\x00" + c.part
 	for _, d := range c.details {
 		part += "\x00" + d.GetAfter()
 	}

@@ -132,7 +132,7 @@ func (n *auditNames) wanted(entries []*authv1.AuditEntry) *wantedNames {
 			case "customer":
 				w.add(d.GetAfter())
 				n.customers[e.GetTarget()] = d.GetAfter()
-			case "plan", "who", "earlier_customer":
+			case "plan", "who", "earlier_customer", "staff_member":
 				w.add(d.GetBefore())
 				w.add(d.GetAfter())
 			case "filter":

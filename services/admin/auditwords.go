@@ -232,8 +232,12 @@ func (l auditLine) value(field, value string) *message {
 	case "unique_customer_emails", "optional_customer_emails", "enabled", "active", "policy_waived", "price_kept",
 		"buyer_keeps_control":
 		return flag(value)
-	case "role", "kind":
+	case "role":
+		return msg("settings.role." + value).orElse(bare(upperFirst(value)))
+	case "kind":
 		return bare(upperFirst(value))
+	case "staff_member":
+		return l.thing(value, "")
 	case "rate_limit":
 		if n, err := strconv.Atoi(value); err == nil {
 			return msg("audit.value.rate_limit", "count", n)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"reservation.dev/platform/enum"
+	"reservation.dev/platform/roles"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
@@ -71,7 +72,8 @@ func (r registrationView) lacksHistory(entries []*bookingv1.BookingHistoryEntry)
 		(r.CheckedIn() || r.NoShow()) && !has(bookingv1.BookingAction_BOOKING_ACTION_ATTENDANCE_RECORDED)
 }
 
-// namesInHistory looks up the customers in the history and, for an owner, who made the changes.
+// namesInHistory looks up the customers in the history and, for administrators who see the others,
+// who made the changes.
 func (r *request) namesInHistory(entries []*bookingv1.BookingHistoryEntry) *auditNames {
 	n := &auditNames{things: map[string]auditThing{}, complete: map[string]bool{}}
 	w := &wantedNames{ids: map[string][]string{}}
@@ -86,7 +88,7 @@ func (r *request) namesInHistory(entries []*bookingv1.BookingHistoryEntry) *audi
 	ctx, cancel := context.WithTimeout(r.ctx, namesTimeout)
 	defer cancel()
 	finders := map[string]nameFinder{"cust_": (*request).findCustomers, optionPrefix: (*request).findOptions}
-	if r.session.Owner {
+	if r.session.Role.May(roles.Administrators) {
 		finders["admin_"], finders["m2m_"], finders["key_"] = (*request).findAdministrators, (*request).findAPIClients, (*request).findAPIKeys
 	}
 	for prefix, find := range finders {

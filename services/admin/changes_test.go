@@ -194,7 +194,7 @@ func TestBookingHistory(t *testing.T) {
 	}
 	a.must(t, "/customers/cust_2", "/settings/administrators/admin_7", "/events/evt_1/dates/date_2", "page=more")
 	t.Run("hides the names of others from staff", func(t *testing.T) {
-		w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+		w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER
 		w.backend.count()
 		w.get("/bookings/booking_1/history").must(t, "An administrator")
 		if n := len(w.backend.called("ListAdministrators")); n != 0 {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/roles"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
@@ -120,13 +121,13 @@ func (c credentialView) IsDisabled() bool {
 
 func (k credentialKind) routes() []route {
 	return []route{
-		get(k.Path, owner, k.showAll),
-		get(k.Path+"/new", owner, k.showNew),
-		post(k.Path, owner, byAuth(), k.add),
-		get(k.Path+"/{id}", owner, k.show),
-		post(k.Path+"/{id}", owner, byAuth(), k.save),
-		get(k.Path+"/{id}/{action}", owner, k.confirm),
-		post(k.Path+"/{id}/{action}", owner, byAuth(), k.change),
+		get(k.Path, roles.Credentials, k.showAll),
+		get(k.Path+"/new", roles.Credentials, k.showNew),
+		post(k.Path, roles.Credentials, byAuth(), k.add),
+		get(k.Path+"/{id}", roles.Credentials, k.show),
+		post(k.Path+"/{id}", roles.Credentials, byAuth(), k.save),
+		get(k.Path+"/{id}/{action}", roles.Credentials, k.confirm),
+		post(k.Path+"/{id}/{action}", roles.Credentials, byAuth(), k.change),
 	}
 }
 

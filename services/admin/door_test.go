@@ -283,6 +283,20 @@ func TestScanning(t *testing.T) {
 	t.Run("works without JavaScript", func(t *testing.T) {
 		w.post(datePagePath+"/scan", "code", code(4)).must(t, "<html", "Checked in", "Firstname4", "3 of 40 have come")
 	})
+	t.Run("checks in again with an old form after an undo, and records it", func(t *testing.T) {
+		w.backend.count()
+		scan := func() {
+			w.live(datePagePath+"/scan", "code", code(5)).must(t, "<strong>Checked in</strong>", "4 of 40 have come")
+		}
+		scan()
+		all[5].Booking.Attendance, all[5].Version = bookingv1.Attendance_ATTENDANCE_UNSPECIFIED, all[5].GetVersion()+2
+		scan()
+		for _, method := range []string{"RecordAttendance", "RecordAuditEntry"} {
+			if calls := w.backend.called(method); len(calls) != 2 || calls[0].key == "" || calls[0].key == calls[1].key {
+				t.Errorf("%s would replay the first response: %v", method, calls)
+			}
+		}
+	})
 	t.Run("only the page that scans can use the camera", func(t *testing.T) {
 		for _, path := range []string{"/", datePagePath, "/bookings/" + all[0].GetBooking().GetId(), datePagePath + "/scan"} {
 			policy := w.get(path).Header.Get("Permissions-Policy")

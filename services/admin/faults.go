@@ -163,7 +163,7 @@ func troubleOf(f *fault.Error, requestID string) trouble {
 	case fault.Forbidden:
 		text := sentence(f)
 		if f.Reason == fault.ReasonInsufficientScope {
-			text = sentence(errOwnersOnly)
+			text = sentence(errOtherRole)
 		}
 		return trouble{Heading: msg("refusals.page.forbidden.title"), Text: text}
 	case fault.Unavailable:

@@ -124,8 +124,11 @@ func withAPIClient(b *backend) *authv1.ApiClient {
 
 // withColleague adds another administrator, whose name contains markup.
 func withColleague(w *world) *authv1.Administrator {
+	on(w.backend, "ListStaff", func(*bookingv1.ListStaffRequest) (*bookingv1.ListStaffResponse, error) {
+		return &bookingv1.ListStaffResponse{}, nil
+	})
 	a := &authv1.Administrator{
-		Id: "admin_2", Name: `<script>alert("x")</script> نورا 🧘`, Email: "nora@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF,
+		Id: "admin_2", Name: `<script>alert("x")</script> نورا 🧘`, Email: "nora@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER,
 		TotpEnabled: true, CreatedAt: timestamppb.Now(), PasswordChangedAt: timestamppb.Now(),
 	}
 	on(w.backend, "GetAdministrator", func(req *authv1.GetAdministratorRequest) (*authv1.GetAdministratorResponse, error) {

@@ -78,7 +78,7 @@ func withLibrary(w *world) *mediav1.MediaItem {
 
 func staffWorld(t *testing.T) *world {
 	w := newWorld(t)
-	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER
 	w.signIn()
 	return w
 }

@@ -136,7 +136,7 @@ func placesOf(all []route) map[string]bool {
 	places := map[string]bool{}
 	for _, route := range all {
 		path, ok := strings.CutPrefix(route.pattern, "GET ")
-		places[path] = ok && route.access != everybody && !strings.Contains(path, "{")
+		places[path] = ok && route.capability != everybody && !strings.Contains(path, "{")
 	}
 	return places
 }

@@ -92,7 +92,7 @@ func TestWhatAPlanIncludes(t *testing.T) {
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER
 	w.signIn()
 	p := withPlan(w)
 	t.Run("lists what customers get, in two calls", func(t *testing.T) {

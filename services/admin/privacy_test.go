@@ -159,7 +159,7 @@ func TestEraseCustomer(t *testing.T) {
 	})
 	t.Run("hides export and erasure from staff", func(t *testing.T) {
 		w := privacyWorld(t, io.EOF)
-		w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+		w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER
 		for _, a := range []answer{w.get("/customers/cust_1/export"), w.get("/customers/cust_1/erase"), w.post("/customers/cust_1/erase", "name", "<Ann> Smith")} {
 			if a.StatusCode != http.StatusForbidden {
 				t.Error(describe(a))

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"reservation.dev/platform/csvfile"
+	"reservation.dev/platform/roles"
 	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 )
 
@@ -18,11 +19,11 @@ const reportsPath = "/reports"
 
 func reportRoutes() []route {
 	return []route{
-		get(reportsPath, owner, (*request).reports),
-		get(reportsPath+"/month", owner, (*request).monthlyReport),
-		get(reportsPath+"/expiring-passes", owner, (*request).expiringPasses),
-		get(reportsPath+"/{report}", owner, (*request).report),
-		{pattern: "GET " + reportsPath + "/{report}/csv", access: owner, serve: (*request).reportFile},
+		get(reportsPath, roles.SeeReports, (*request).reports),
+		get(reportsPath+"/month", roles.SeeReports, (*request).monthlyReport),
+		get(reportsPath+"/expiring-passes", roles.SeeReports, (*request).expiringPasses),
+		get(reportsPath+"/{report}", roles.SeeReports, (*request).report),
+		{pattern: "GET " + reportsPath + "/{report}/csv", capability: roles.SeeReports, serve: (*request).reportFile},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/roles"
 	"reservation.dev/platform/rpc"
 )
 
@@ -42,9 +43,9 @@ const (
 	csrfField = "_csrf"
 )
 
-// admit checks that the request may open its page: the session, the CSRF token, the mode and the role.
+// admit checks that the request may open its page: the session, the CSRF token, the mode and the role's capability.
 // It redirects to the sign-in page if nobody is signed in.
-func (r *request) admit(required access) error {
+func (r *request) admit(required roles.Capability) error {
 	if r.http.Method == http.MethodPost {
 		if err := r.http.ParseForm(); err != nil {
 			return pageFault(fault.TooLarge, fault.ReasonPayloadTooLarge, "unreadable", "the form is too long or damaged").Because(err)
@@ -68,10 +69,19 @@ func (r *request) admit(required access) error {
 	if r.reloads() {
 		return nil
 	}
-	if required == owner && !r.session.Owner {
-		return errOwnersOnly
+	if !r.session.Role.May(required) {
+		return r.refuseRole()
 	}
 	return nil
+}
+
+// refuseRole refuses a page that the role of the administrator cannot open. Of the home page, it leads to the first
+// page that they can open.
+func (r *request) refuseRole() error {
+	if r.http.Method == http.MethodGet && r.http.URL.Path == home {
+		return r.to(r.session.Home())
+	}
+	return errOtherRole
 }
 
 // toSignIn redirects to the sign-in page, which leads back to this page.

@@ -46,6 +46,7 @@ type services struct {
 	events        bookingv1.EventServiceClient
 	bookings      bookingv1.BookingServiceClient
 	changes       bookingv1.BookingChangeServiceClient
+	own           bookingv1.OwnClassServiceClient
 	waitlist      bookingv1.WaitlistServiceClient
 	discounts     bookingv1.DiscountServiceClient
 	staff         bookingv1.StaffServiceClient
@@ -79,6 +80,7 @@ func (c connections) services() services {
 		customers: customerv1.NewCustomerServiceClient(c.customer),
 		notes:     customerv1.NewNoteServiceClient(c.customer),
 		events:    bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
+		own:      bookingv1.NewOwnClassServiceClient(c.booking),
 		changes:  bookingv1.NewBookingChangeServiceClient(c.booking),
 		waitlist: bookingv1.NewWaitlistServiceClient(c.booking), discounts: bookingv1.NewDiscountServiceClient(c.booking), passes: passv1.NewPassServiceClient(c.pass),
 		staff: bookingv1.NewStaffServiceClient(c.booking), rooms: bookingv1.NewRoomServiceClient(c.booking),

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"strconv"
 	"strings"
 
 	"reservation.dev/platform/fault"
@@ -106,12 +107,14 @@ func (r *request) checkTicket(s slot, code string) (scanResult, error) {
 		result.Class, result.Title = "warn", msg("door.scan.already")
 		return result, nil
 	}
-	return r.checkIn(result, b)
+	return r.checkIn(result, row.Registration)
 }
 
-// checkIn checks a booking in. Another device may have done so since it was read.
-func (r *request) checkIn(result scanResult, b *bookingv1.Booking) (scanResult, error) {
-	done, err := performPart(r, b.GetId(), r.services.bookings.RecordAttendance, &bookingv1.RecordAttendanceRequest{
+// checkIn checks a booking in. Another device may have done so since it was read. The version is a part of the key:
+// if a check-in was undone, the form that made it checks in again when it is sent again.
+func (r *request) checkIn(result scanResult, reg *bookingv1.Registration) (scanResult, error) {
+	b := reg.GetBooking()
+	done, err := performPart(r, b.GetId()+" "+strconv.FormatInt(reg.GetVersion(), 10), r.services.bookings.RecordAttendance, &bookingv1.RecordAttendanceRequest{
 		BookingId: b.GetId(), Attendance: bookingv1.Attendance_ATTENDANCE_CHECKED_IN,
 	})
 	if f := fault.From(err); err != nil && isRefusal(f) {

@@ -240,7 +240,7 @@ func TestInvitations(t *testing.T) {
 		if refusal != nil {
 			return nil, refusal
 		}
-		return &authv1.GetInvitationResponse{CompanyName: "Riverside", Invitation: &authv1.Invitation{Email: "new@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF}}, nil
+		return &authv1.GetInvitationResponse{CompanyName: "Riverside", Invitation: &authv1.Invitation{Email: "new@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER}}, nil
 	})
 	on(w.backend, "AcceptInvitation", func(*authv1.AcceptInvitationRequest) (*authv1.AcceptInvitationResponse, error) {
 		return &authv1.AcceptInvitationResponse{SessionToken: sessionToken, Identity: w.identity()}, nil
@@ -260,7 +260,7 @@ func TestInvitations(t *testing.T) {
 		}
 	}
 	refusal = nil
-	w.get("/invitation/abc").must(t, "Join Riverside", "Staff", "new@example.com")
+	w.get("/invitation/abc").must(t, "Join Riverside", "Manager", "new@example.com")
 	w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"short"}, "repeat": {"short"}}, nil).must(t, "at least 12 characters")
 	w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"other"}}, nil).must(t, "two passwords are different")
 	if a := w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"long enough words"}}, nil); a.to() != "/" {
@@ -276,14 +276,14 @@ func TestInvitations(t *testing.T) {
 	}
 }
 
-func TestStaffCannotOpenSettings(t *testing.T) {
+func TestManagersCannotOpenSettings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER
 	w.signIn()
 	for _, path := range []string{"/settings/api-clients", "/settings/api-keys", "/settings/publishable-keys", "/settings/requests", "/settings/webhooks", "/settings/company", "/settings/administrators", "/settings/audit"} {
 		a := w.get(path)
-		if a.StatusCode != http.StatusForbidden || !strings.Contains(a.body, "Only owners") {
+		if a.StatusCode != http.StatusForbidden || !strings.Contains(a.body, "Your role cannot open this page") {
 			t.Errorf("%s: %s", path, describe(a))
 		}
 		if strings.Contains(a.body, `href="/settings/api-clients"`) {

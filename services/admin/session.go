@@ -6,11 +6,13 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"time"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/roles"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
 	"reservation.dev/platform/zone"
@@ -23,7 +25,7 @@ type session struct {
 	ID            string
 	Administrator *authv1.Administrator
 	Company       *authv1.Company
-	Owner         bool
+	Role          roles.Role
 	Expires       time.Time
 	Clock         clock
 	// Mode is that of the browser. Company is the company in that mode, or the one in live mode on a page
@@ -35,6 +37,25 @@ type session struct {
 	csrf map[mode][]byte
 	// test says that Company is in test mode.
 	test bool
+}
+
+// May reports whether the administrator has a capability, for templates. A name that is not in the table is an error.
+func (s *session) May(c roles.Capability) (bool, error) {
+	if !roles.Owner.May(c) && !roles.Teacher.May(c) {
+		return false, fmt.Errorf("there is no capability %q", c)
+	}
+	return s.Role.May(c), nil
+}
+
+// Home returns the path of the first page that the administrator can open.
+func (s *session) Home() string {
+	switch {
+	case s.Role.May(roles.SeeSchedule):
+		return home
+	case s.Role.May(roles.OwnClasses):
+		return ownClassesPath
+	}
+	return "/account"
 }
 
 // Testing reports whether the browser is in test mode.
@@ -109,6 +130,11 @@ func (r *request) authenticate() error {
 	}
 	browser := r.mode(raw)
 	identity, err := r.identity(raw, r.dataMode(browser))
+	if err == nil && browser == testMode && !roles.Of(identity.GetAdministrator().GetRole()).May(roles.UseTestMode) {
+		// The role has changed since the browser was put in test mode.
+		browser = liveMode
+		identity, err = r.identity(raw, liveMode)
+	}
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil
 	}
@@ -131,7 +157,7 @@ func (r *request) enter(raw string, identity *authv1.Identity, browser mode) err
 	now := r.web.now()
 	r.session = &session{
 		ID: identity.GetSession().GetId(), Administrator: identity.GetAdministrator(), Company: identity.GetCompany(),
-		Owner:   identity.GetAdministrator().GetRole() == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER,
+		Role:    roles.Of(identity.GetAdministrator().GetRole()),
 		Expires: identity.GetSession().GetExpiresAt().AsTime().Truncate(time.Second), Notices: identity.GetNotices(),
 		Clock: clock{Zone: loc, now: now.Add(time.Duration(identity.GetCompany().GetClockOffsetSeconds()) * time.Second), real: now, texts: r.texts},
 		Mode:  browser, test: company.IsTest(),

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/roles"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
@@ -224,8 +225,5 @@ func (r *request) newPassword(f *form) string {
 
 // roleName returns a role's name.
 func roleName(role authv1.AdministratorRole) *message {
-	if role == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER {
-		return msg("settings.role.owner")
-	}
-	return msg("settings.role.staff")
+	return msg("settings.role." + string(roles.Of(role)))
 }

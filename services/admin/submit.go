@@ -27,6 +27,7 @@ func performPart[Q, R any](r *request, part string, call method[Q, R], req Q) (R
 	res, err := call(r.once(part), req)
 	if err == nil {
 		r.changed()
+		r.change.part = part
 	}
 	return res, err
 }

@@ -15,7 +15,7 @@ import (
 // actionWorld is a dashboard with Ann's subscription, whose actions succeed until refusal is set.
 func actionWorld(t *testing.T) (w *world, s *subscriptionv1.Subscription, refusal *error) {
 	w, refusal = newWorld(t), new(error)
-	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER
 	w.signIn()
 	s = withSubscription(w)
 	act[*subscriptionv1.PauseSubscriptionRequest](w, "PauseSubscription", refusal, &subscriptionv1.PauseSubscriptionResponse{Subscription: s})

@@ -88,7 +88,7 @@ func act[Q, R proto.Message](w *world, method string, refusal *error, res R) {
 func TestSubscriptionList(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER
 	w.signIn()
 	s := withSubscription(w)
 	t.Run("reads the names of all customers in one call", func(t *testing.T) {

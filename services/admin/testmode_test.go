@@ -163,7 +163,7 @@ func TestDeletingTestData(t *testing.T) {
 func TestStaffSeeTheTestClock(t *testing.T) {
 	t.Parallel()
 	w := newTestWorld(t)
-	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER
 	w.ahead = time.Hour
 	a := w.get(testModePath)
 	a.must(t, "Mon 23 Nov 2026, 13:00", "Mon 23 Nov 2026, 12:00", "Only owners can move the clock", `role="switch"`)

@@ -18,9 +18,13 @@ import (
 // withSales adds a service that books and checks in.
 func withSales(w *world) {
 	on(w.backend, "CreateTransaction", func(req *bookingv1.CreateTransactionRequest) (*bookingv1.CreateTransactionResponse, error) {
+		gross := int64(1250)
+		if req.GetPaymentMethod() == bookingv1.PaymentMethod_PAYMENT_METHOD_FREE {
+			gross = 0
+		}
 		return &bookingv1.CreateTransactionResponse{Transaction: &bookingv1.Transaction{Bookings: []*bookingv1.Booking{{
 			Id: "booking_9", Spaces: req.GetLines()[0].GetSpaces(), EventDateId: req.GetLines()[0].GetEventDateId(),
-			Payment: &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 1250, Method: req.GetPaymentMethod()}},
+			Payment: &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: gross, Method: req.GetPaymentMethod()}},
 		}}}}, nil
 	})
 	on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
@@ -71,6 +75,28 @@ func TestWalkIn(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 	})
+	for method, c := range map[string]struct {
+		want bookingv1.PaymentMethod
+		says string
+	}{
+		"card":          {bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, "£12.50. Checked in"},
+		"bank_transfer": {bookingv1.PaymentMethod_PAYMENT_METHOD_BANK_TRANSFER, "£12.50 (bank transfer). Checked in"},
+		"free":          {bookingv1.PaymentMethod_PAYMENT_METHOD_FREE, "free of charge. Checked in"},
+	} {
+		t.Run("books a person who pays another way: "+method, func(t *testing.T) {
+			t.Parallel()
+			w, _ := setUp(t)
+			w.get(date+"/walk-in").must(t, `name="method" value="`+method+`"`)
+			form := slices.Clone(newcomer)
+			form[slices.Index(form, "cash")] = method
+			a := w.post(date+"/walk-in", form...)
+			w.get(a.to()).must(t, "Booked: 1 space for Nell Newcombe, "+c.says)
+			got := w.backend.called("CreateTransaction")[0].req.(*bookingv1.CreateTransactionRequest)
+			if got.GetPaymentMethod() != c.want || got.GetPurchaserId() != "cust_1" {
+				t.Errorf("%v", got)
+			}
+		})
+	}
 	t.Run("writes once if the form is sent twice", func(t *testing.T) {
 		t.Parallel()
 		w, _ := setUp(t)

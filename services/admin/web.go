@@ -18,6 +18,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/negotiate"
+	"reservation.dev/platform/roles"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/telemetry"
 )
@@ -82,17 +83,8 @@ func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s serv
 	return w, nil
 }
 
-// access is the group of people who can open a page.
-type access uint8
-
-const (
-	// everybody includes people who are not signed in.
-	everybody access = iota
-	// staff are all administrators.
-	staff
-	// owner are the administrators with the role owner.
-	owner
-)
+// everybody is the capability of pages that can be opened without a sign-in. The table of roles does not have it.
+const everybody roles.Capability = "everybody"
 
 // handle registers a route. If its page fails, the response is an error page.
 func (web *web) handle(route route) {
@@ -131,10 +123,10 @@ func (web *web) request(w http.ResponseWriter, r *http.Request) *request {
 
 // serve admits a request and calls its page.
 func (r *request) serve(route route) error {
-	if err := r.admit(route.access); err != nil || r.done {
+	if err := r.admit(route.capability); err != nil || r.done {
 		return err
 	}
-	if r.http.Method == http.MethodPost && route.access != everybody {
+	if r.http.Method == http.MethodPost && route.capability != everybody {
 		// If the browser disconnects, the change is still completed and recorded in the audit
 		// log. Each call has a time limit.
 		r.ctx = context.WithoutCancel(r.ctx)
@@ -144,7 +136,7 @@ func (r *request) serve(route route) error {
 		// When a session ends, auth revokes all access tokens of its administrator. If this
 		// session is still valid, authenticate returns a new token.
 		r.session, r.ctx = nil, r.http.Context()
-		if err = r.admit(route.access); err == nil && !r.done {
+		if err = r.admit(route.capability); err == nil && !r.done {
 			err = route.serve(r)
 		}
 	}
@@ -276,8 +268,8 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 // errForgery refuses a request that did not come from a page of this session.
 var errForgery = pageFault(fault.Forbidden, fault.ReasonForbidden, "forgery", "the request did not come from a page of this session")
 
-// errOwnersOnly refuses to open an owner's page to staff.
-var errOwnersOnly = pageFault(fault.Forbidden, fault.ReasonForbidden, "owners_only", "only owners can open this page")
+// errOtherRole refuses to open a page to a role that does not have its capability.
+var errOtherRole = pageFault(fault.Forbidden, fault.ReasonForbidden, "other_role", "the role of the administrator cannot open this page")
 
 // reportable reports whether an error is one of the platform, which the log describes, and at
 // which level.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,10 +19,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/roles"
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -32,9 +36,14 @@ var sessionToken = strings.Repeat("s", sessionTokenLen)
 // backend is a fake of all services. A test defines how each method answers; other methods answer
 // that their data does not exist.
 type backend struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// policy says which scopes the methods need, and granted which ones the caller has; nil: all.
+	policy  rpc.Policy
+	granted []string
 	methods map[string]func(ctx context.Context, req proto.Message) (proto.Message, error)
 	calls   []call
+	// refused are the methods for which the caller lacked the scopes.
+	refused []string
 }
 
 // call is a call that a page has made.
@@ -59,8 +68,11 @@ func (b *backend) Invoke(ctx context.Context, method string, req, reply any, _ .
 		token = claims.Raw
 	}
 	b.calls = append(b.calls, call{name, token, rpc.IdempotencyKey(ctx), proto.Clone(req.(proto.Message))})
-	answer := b.methods[name]
+	answer, err := b.methods[name], b.admit(method)
 	b.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	if answer == nil {
 		return fault.Missing(name)
 	}
@@ -70,6 +82,21 @@ func (b *backend) Invoke(ctx context.Context, method string, req, reply any, _ .
 	}
 	proto.Merge(reply.(proto.Message), res)
 	return nil
+}
+
+// admit refuses a call for which the caller lacks every scope, as services do.
+func (b *backend) admit(method string) error {
+	needed := b.policy[method]
+	if needed == rpc.Public || needed == rpc.AnyToken || b.granted == nil {
+		return nil
+	}
+	for scope := range strings.SplitSeq(needed, "|") {
+		if slices.Contains(b.granted, scope) {
+			return nil
+		}
+	}
+	b.refused = append(b.refused, method)
+	return fault.MissingScope(needed)
 }
 
 // NewStream implements grpc.ClientConnInterface; no page streams.
@@ -113,10 +140,29 @@ type world struct {
 	ahead   time.Duration // of the test clock
 }
 
+// policyOfAll returns the policy of all services whose protos are compiled in.
+func policyOfAll() rpc.Policy {
+	var all []*grpc.ServiceDesc
+	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			all = append(all, &grpc.ServiceDesc{ServiceName: string(file.Services().Get(i).FullName())})
+		}
+		return true
+	})
+	return rpc.PolicyOf(all...)
+}
+
+// play gives the administrator a role, and the backend the scopes of its token.
+func (w *world) play(r roles.Role) {
+	w.backend.mu.Lock()
+	defer w.backend.mu.Unlock()
+	w.role, w.backend.granted = r.Message(), r.Scopes()
+}
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		t: t, backend: &backend{methods: map[string]func(context.Context, proto.Message) (proto.Message, error){}},
+		t: t, backend: &backend{policy: policyOfAll(), methods: map[string]func(context.Context, proto.Message) (proto.Message, error){}},
 		company: &authv1.Company{Id: id.New[id.Company]().String(), Name: "Riverside", Timezone: "Europe/London", Currency: "GBP"},
 		role:    authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER,
 	}

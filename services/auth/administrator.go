@@ -7,23 +7,18 @@ import (
 	"time"
 
 	"reservation.dev/platform/id"
-)
-
-// The roles of administrators.
-const (
-	roleOwner = "owner"
-	roleStaff = "staff"
+	"reservation.dev/platform/roles"
 )
 
 // Administrator is a person who signs in to the dashboard.
 type Administrator struct {
-	Company           id.Company       `db:"company_id"`
-	ID                id.Administrator `db:"id"`
-	Name              string           `db:"name"`
-	Email             string           `db:"email"`
-	Role              string           `db:"role"`
-	PasswordHash      string           `db:"password_hash"`
-	PasswordChangedAt time.Time        `db:"password_changed_at"`
+	Company id.Company       `db:"company_id"`
+	ID      id.Administrator `db:"id"`
+	Name    string           `db:"name"`
+	Email   string           `db:"email"`
+	duty
+	PasswordHash      string    `db:"password_hash"`
+	PasswordChangedAt time.Time `db:"password_changed_at"`
 	// TotpSecret is encrypted; nil: there is none. Codes are required after it is confirmed.
 	TotpSecret      []byte     `db:"totp_secret"`
 	TotpConfirmedAt *time.Time `db:"totp_confirmed_at"`
@@ -51,7 +46,7 @@ func (a *Administrator) revoke(now time.Time) {
 }
 
 // isOwner reports whether a can act as an owner.
-func (a *Administrator) isOwner() bool { return a.Role == roleOwner && a.DisabledAt == nil }
+func (a *Administrator) isOwner() bool { return a.Role == roles.Owner && a.DisabledAt == nil }
 
 // Notice notifies an administrator of what somebody else did to their account.
 type Notice struct {
@@ -112,13 +107,14 @@ func emailKey(email string) string { return strings.ToLower(strings.TrimSpace(em
 
 // facts returns what the audit log records of an administrator.
 func (a *Administrator) facts() []Detail {
-	return []Detail{{Field: "name", After: a.Name}, {Field: "email", After: a.Email}, {Field: "role", After: a.Role}}
+	return append([]Detail{{Field: "name", After: a.Name}, {Field: "email", After: a.Email}}, a.duty.facts()...)
 }
 
 // administratorFields are the fields that a change sets; nil: unchanged.
 type administratorFields struct {
-	name, role *string
-	disabled   *bool
+	name     *string
+	duty     *duty
+	disabled *bool
 }
 
 // update applies the fields to a.
@@ -126,8 +122,8 @@ func (a *Administrator) update(f administratorFields, now time.Time) {
 	if f.name != nil {
 		a.Name = *f.name
 	}
-	if f.role != nil {
-		a.Role = *f.role
+	if f.duty != nil {
+		a.duty = *f.duty
 	}
 	switch {
 	case f.disabled == nil || *f.disabled == (a.DisabledAt != nil):

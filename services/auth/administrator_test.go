@@ -97,17 +97,6 @@ func TestPasswords(t *testing.T) { // invariants 1 and 10
 	})
 }
 
-func TestRoles(t *testing.T) {
-	t.Parallel()
-	for _, scope := range roleScopes(roleStaff) {
-		for _, setting := range []string{"api-", "service-credentials", "administrators", "webhooks", "company", "audit:read", "platform"} {
-			if strings.HasPrefix(scope, setting) {
-				t.Errorf("staff have %s", scope)
-			}
-		}
-	}
-}
-
 func TestGrouped(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -11,18 +11,11 @@ import (
 
 func administratorMessage(a Administrator) *authv1.Administrator {
 	return &authv1.Administrator{
-		Id: a.ID.String(), Name: a.Name, Email: a.Email, Role: roleMessage(a.Role), Disabled: a.DisabledAt != nil,
+		Id: a.ID.String(), Name: a.Name, Email: a.Email, Role: a.Role.Message(), StaffId: staffText(a.Staff), Disabled: a.DisabledAt != nil,
 		TotpEnabled: a.needsCode(), RecoveryCodesLeft: int32(len(a.RecoveryCodes)), CreatedAt: timestamppb.New(a.CreatedAt),
 		UpdatedAt: timestamppb.New(a.UpdatedAt), LastSignedInAt: optional(a.LastSignedInAt),
 		PasswordChangedAt: timestamppb.New(a.PasswordChangedAt), Version: a.Version,
 	}
-}
-
-func roleMessage(role string) authv1.AdministratorRole {
-	if role == roleOwner {
-		return authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
-	}
-	return authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
 }
 
 func sessionMessage(s Session, idle time.Duration) *authv1.Session {
@@ -53,7 +46,7 @@ func identityMessage(in signedIn, claims token.Claims, raw string, idle time.Dur
 
 func invitationMessage(i Invitation, invitedByName string) *authv1.Invitation {
 	return &authv1.Invitation{
-		Id: i.ID.String(), Email: i.Email, Role: roleMessage(i.Role), InvitedBy: i.InvitedBy, InvitedByName: invitedByName,
+		Id: i.ID.String(), Email: i.Email, Role: i.Role.Message(), StaffId: staffText(i.Staff), InvitedBy: i.InvitedBy, InvitedByName: invitedByName,
 		CreatedAt: timestamppb.New(i.CreatedAt), ExpiresAt: timestamppb.New(i.ExpiresAt),
 	}
 }

@@ -100,4 +100,7 @@
 //  21. A request is in the request log of the company of its credential, at most once, and in no
 //     other. The log has no body, no header and no value of a query. A request for a token without a
 //     valid secret is in the log of the credential that it names, if that exists.
+//  22. The access token of an administrator has the scopes of their role (platform/roles) and no others, and
+//     that of a teacher names the staff member to whose dates it is confined. A change of either revokes it.
+//     A process of the previous release issues no tokens to the front desk and to teachers.
 package auth

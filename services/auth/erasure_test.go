@@ -94,14 +94,14 @@ func TestRetention(t *testing.T) {
 	if _, err := r.audit.RecordAuditEntry(r.as(company), &authv1.RecordAuditEntryRequest{Action: "customer.update", Target: "cust_x"}); err != nil {
 		t.Fatal(err)
 	}
-	invited, err := r.admins.InviteAdministrator(r.as(company), &authv1.InviteAdministratorRequest{Email: email(), Role: staff})
+	invited, err := r.admins.InviteAdministrator(r.as(company), &authv1.InviteAdministratorRequest{Email: email(), Role: manager})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.admins.RevokeInvitation(r.as(company), &authv1.RevokeInvitationRequest{Id: invited.GetInvitation().GetId()}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.admins.InviteAdministrator(r.as(company), &authv1.InviteAdministratorRequest{Email: email(), Role: staff}); err != nil {
+	if _, err := r.admins.InviteAdministrator(r.as(company), &authv1.InviteAdministratorRequest{Email: email(), Role: manager}); err != nil {
 		t.Fatal(err)
 	}
 	count := func(table string) int64 {

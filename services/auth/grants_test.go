@@ -105,8 +105,8 @@ func TestCredentialsCannotExceedTheCaller(t *testing.T) {
 		"all permissions, by the platform":                  {createKey(r.as(company), "*"), ""},
 		"all permissions of an existing key, by an owner":   {updateKey(boss.ctx(), weakKey, "*"), ""},
 		"a role, by a credential that manages credentials":  {r.invite(ctx), "administrators:write"},
-		"an owner, by staff":                                {r.invite(r.administrator(company, staff).ctx()), "administrators:write"},
-		"a higher role of their own, by staff":              {r.promote(r.administrator(company, staff)), "administrators:write"},
+		"an owner, by staff":                                {r.invite(r.administrator(company, manager).ctx()), "administrators:write"},
+		"a higher role of their own, by staff":              {r.promote(r.administrator(company, manager)), "administrators:write"},
 		"an owner, by an owner":                             {r.invite(boss.ctx()), ""},
 		"a password link for an owner, by the same machine": {r.resetLink(ctx, boss.id), "administrators:write"},
 	} {

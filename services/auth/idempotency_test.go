@@ -27,7 +27,7 @@ func TestSecretsOncePerKey(t *testing.T) { // invariant 1
 	if err != nil {
 		t.Fatal(err)
 	}
-	ada := r.administrator(company, staff)
+	ada := r.administrator(company, manager)
 	invited := email()
 	for name, call := range map[string]func(key string) (secret, about string, err error){
 		"CreateApiClient": func(k string) (string, string, error) {
@@ -55,7 +55,7 @@ func TestSecretsOncePerKey(t *testing.T) { // invariant 1
 			return res.GetSecret(), res.GetServiceCredential().String(), err
 		},
 		"InviteAdministrator": func(k string) (string, string, error) {
-			res, err := r.admins.InviteAdministrator(rpc.WithIdempotencyKey(r.as(company), k), &authv1.InviteAdministratorRequest{Email: invited, Role: staff})
+			res, err := r.admins.InviteAdministrator(rpc.WithIdempotencyKey(r.as(company), k), &authv1.InviteAdministratorRequest{Email: invited, Role: manager})
 			return res.GetToken(), res.GetInvitation().GetId(), err
 		},
 		"CreatePasswordReset": func(k string) (string, string, error) {

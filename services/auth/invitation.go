@@ -13,16 +13,16 @@ const (
 
 // Invitation lets somebody become an administrator.
 type Invitation struct {
-	Company    id.Company    `db:"company_id"`
-	ID         id.Invitation `db:"id"`
-	Email      string        `db:"email"`
-	Role       string        `db:"role"`
-	TokenHash  []byte        `db:"token_hash"`
-	InvitedBy  string        `db:"invited_by"`
-	CreatedAt  time.Time     `db:"created_at"`
-	ExpiresAt  time.Time     `db:"expires_at"`
-	AcceptedAt *time.Time    `db:"accepted_at"`
-	RevokedAt  *time.Time    `db:"revoked_at"`
+	Company id.Company    `db:"company_id"`
+	ID      id.Invitation `db:"id"`
+	Email   string        `db:"email"`
+	duty
+	TokenHash  []byte     `db:"token_hash"`
+	InvitedBy  string     `db:"invited_by"`
+	CreatedAt  time.Time  `db:"created_at"`
+	ExpiresAt  time.Time  `db:"expires_at"`
+	AcceptedAt *time.Time `db:"accepted_at"`
+	RevokedAt  *time.Time `db:"revoked_at"`
 }
 
 // checkOpen returns why the invitation cannot be accepted at an instant; nil: it can.
@@ -40,5 +40,5 @@ func (i *Invitation) checkOpen(now time.Time) error {
 
 // facts returns what the audit log records of an invitation.
 func (i *Invitation) facts() []Detail {
-	return []Detail{{Field: "email", After: i.Email}, {Field: "role", After: i.Role}}
+	return given(append([]Detail{{Field: "email", After: i.Email}}, i.duty.facts()...))
 }

@@ -52,7 +52,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 
 	t.Run("replaces the password once, ends every session, and is in the audit log", func(t *testing.T) { resetPasswordOnce(t, r, company, boss, link, use, another) })
 	t.Run("works for one of several concurrent requests", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		token := link(t, ada)
 		var wg sync.WaitGroup
 		answers := make([]error, 6)
@@ -74,7 +74,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 		}
 	})
 	t.Run("a link is valid for an hour", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		token := link(t, ada)
 		known, err := r.admins.GetAdministrator(boss.ctx(), &authv1.GetAdministratorRequest{Id: ada.id})
 		if err != nil || known.GetPasswordResetExpiresAt() == nil {
@@ -99,7 +99,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 	t.Run("ends with a newer link, when withdrawn, and when its conditions change", func(t *testing.T) { withdrawReset(t, r, company, boss, use, another) })
 	t.Run("refuses a link whose creator is no longer an owner, even if it was not withdrawn", func(t *testing.T) { resetOfFormerOwner(t, r, company, use, another) })
 	t.Run("leaves TOTP on", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		ada.withTotp(at)
 		if _, err := use(link(t, ada), another); err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 		}
 	})
 	t.Run("refuses a link for the caller's own account, disabled accounts and other companies", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		if _, err := r.admins.CreatePasswordReset(boss.ctx(), &authv1.CreatePasswordResetRequest{Id: boss.id}); reason(err) != ReasonOwnAccount {
 			t.Errorf("the own account: %v", err)
 		}
@@ -126,7 +126,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 		}
 	})
 	t.Run("keeps only the hash of its token", func(t *testing.T) {
-		token := link(t, r.administrator(company, staff))
+		token := link(t, r.administrator(company, manager))
 		for _, table := range []string{"password_resets", "audit_log", "outbox", "idempotency_keys"} {
 			kept, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), "select coalesce(string_agg(t::text, ' '), '') from "+table+" t")
 			if err != nil || strings.Contains(kept[0], token) {
@@ -138,7 +138,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 
 func resetPasswordOnce(t *testing.T, r *replica, company string, boss *person, link func(t *testing.T, of *person) string, use func(token string, password string) (*authv1.UsePasswordResetResponse, error), another string) {
 	t.Helper()
-	ada := r.administrator(company, staff)
+	ada := r.administrator(company, manager)
 	raw := ada.access()
 	token := link(t, ada)
 	seen, err := r.admins.GetPasswordReset(t.Context(), &authv1.GetPasswordResetRequest{Token: token})
@@ -210,11 +210,11 @@ func withdrawReset(t *testing.T, r *replica, company string, boss *person, use f
 			return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: maker.id, Disabled: ptr(true)}))
 		},
 		"making its creator staff": func(_, maker *person) error {
-			return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: maker.id, Role: ptr(staff)}))
+			return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: maker.id, Role: ptr(manager)}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ada, maker := r.administrator(company, staff), r.administrator(company, owner)
+			ada, maker := r.administrator(company, manager), r.administrator(company, owner)
 			made, err := r.admins.CreatePasswordReset(maker.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id})
 			if err != nil {
 				t.Fatal(err)
@@ -231,7 +231,7 @@ func withdrawReset(t *testing.T, r *replica, company string, boss *person, use f
 
 func resetOfFormerOwner(t *testing.T, r *replica, company string, use func(token string, password string) (*authv1.UsePasswordResetResponse, error), another string) {
 	t.Helper()
-	ada, maker := r.administrator(company, staff), r.administrator(company, owner)
+	ada, maker := r.administrator(company, manager), r.administrator(company, owner)
 	made, err := r.admins.CreatePasswordReset(maker.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id})
 	if err != nil {
 		t.Fatal(err)
@@ -259,7 +259,7 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 	boss := r.administrator(company, owner)
 
 	t.Run("an administrator has notices of an owner's actions until they are read", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		ada.withTotp(time.Now())
 		res, err := r.admins.DisableAdministratorTotp(boss.ctx(), &authv1.DisableAdministratorTotpRequest{Id: ada.id})
 		if err != nil || res.GetAdministrator().GetTotpEnabled() {
@@ -292,7 +292,7 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 		}
 	})
 	t.Run("an administrator has notices of an ended session, a link and an operator's reset", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		other := r.signedIn(ada.email, "")
 		list, err := r.admins.ListSessions(boss.ctx(), &authv1.ListSessionsRequest{AdministratorId: ada.id})
 		if err != nil {
@@ -318,7 +318,7 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 		}
 	})
 	t.Run("an administrator has a notice of a new role, and none of their own actions", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		for range 2 { // a repeated call changes nothing
 			if _, err := r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Role: ptr(owner)}); err != nil {
 				t.Fatal(err)
@@ -332,7 +332,7 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 		}
 	})
 	t.Run("only the latest notices are kept", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		for range maxNotices + 5 {
 			if _, err := r.admins.CreatePasswordReset(boss.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id}); err != nil {
 				t.Fatal(err)
@@ -352,7 +352,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 	boss := r.administrator(company, owner)
 
 	t.Run("refuses the account's holder, another company and staff", func(t *testing.T) {
-		ada, stranger := r.administrator(company, staff), r.administrator(r.company(), owner)
+		ada, stranger := r.administrator(company, manager), r.administrator(r.company(), owner)
 		calls := func(p *person, id string) map[string]error {
 			ctx := p.ctx()
 			return map[string]error{
@@ -388,7 +388,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 		}
 	})
 	t.Run("an account's holder can change its name", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		res, err := r.admins.UpdateProfile(ada.ctx(), &authv1.UpdateProfileRequest{Name: "  نورا 🧘 <b> "})
 		if err != nil || res.GetAdministrator().GetName() != "نورا 🧘 <b>" {
 			t.Errorf("got %v, %v", res, err)
@@ -404,7 +404,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 		}
 	})
 	t.Run("the password allows replacing the recovery codes", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		if _, err := r.admins.RenewRecoveryCodes(ada.ctx(), &authv1.RenewRecoveryCodesRequest{Password: goodPassword}); reason(err) != ReasonTotpNotSetUp {
 			t.Errorf("without TOTP: %v", err)
 		}
@@ -424,7 +424,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 		}
 	})
 	t.Run("an account shows the TOTP secret again until it is confirmed", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		if _, err := r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{Again: true}); reason(err) != ReasonTotpNotSetUp {
 			t.Errorf("before there is one: %v", err)
 		}

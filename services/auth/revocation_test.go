@@ -164,7 +164,7 @@ func lateRevocation(t *testing.T, w *world, one *replica, two *replica, company 
 func overwrittenRevocation(t *testing.T, w *world, one *replica, company string) {
 	t.Helper()
 	clientID, _ := one.client(company)
-	ada := one.administrator(company, staff)
+	ada := one.administrator(company, manager)
 	// The generations are committed without their events.
 	for sql, subject := range map[string]string{
 		`update credentials set generation = 7, revoked_at = now() where id = $1`:    clientID,

@@ -5,18 +5,7 @@ import (
 	"strings"
 
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/scopes"
 )
-
-// roleScopes returns the scopes of a role's access tokens, sorted.
-func roleScopes(role string) []string {
-	list := scopes.Staff()
-	if role == roleOwner {
-		list = scopes.Owner()
-	}
-	slices.Sort(list)
-	return list
-}
 
 // granted returns the scopes of a token, in the order of the credential's: all of them, or those
 // that were requested.

@@ -25,10 +25,12 @@ func (s *Server) CreateAdministrator(ctx context.Context, req *authv1.CreateAdmi
 		return nil, err
 	}
 	var check checks
-	a := Administrator{Company: company, Email: check.Email("email", req.GetEmail()), Name: check.Line("name", req.GetName(), 0, maxName), Role: roleOwner}
-	if req.GetRole() != authv1.AdministratorRole_ADMINISTRATOR_ROLE_UNSPECIFIED {
-		a.Role = check.role("role", req.GetRole())
+	a := Administrator{Company: company, Email: check.Email("email", req.GetEmail()), Name: check.Line("name", req.GetName(), 0, maxName)}
+	role := req.GetRole()
+	if role == authv1.AdministratorRole_ADMINISTRATOR_ROLE_UNSPECIFIED {
+		role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
 	}
+	a.duty = check.duty(role, req.GetStaffId())
 	if a.Name == "" {
 		a.Name = a.Email
 	}
@@ -62,19 +64,7 @@ func (s *Server) addAdministrator(ctx context.Context, tx *pg.Tx, a *Administrat
 	if err := s.store.insertAdministrator(ctx, tx, *a); err != nil {
 		return err
 	}
-	return s.store.audit(ctx, tx, a.Company, now, actor, "administrator.create", a.ID.String(), a.facts()...)
-}
-
-// role checks a role and returns it in its stored form.
-func (c *checks) role(field string, r authv1.AdministratorRole) string {
-	switch r {
-	case authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER:
-		return roleOwner
-	case authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF:
-		return roleStaff
-	}
-	c.Add(field, "enum", "must be owner or staff")
-	return ""
+	return s.store.audit(ctx, tx, a.Company, now, actor, "administrator.create", a.ID.String(), given(a.facts())...)
 }
 
 // ResetAdministratorPassword implements AdministratorService.
@@ -199,15 +189,8 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 	if err != nil {
 		return nil, err
 	}
-	var check checks
-	fields := administratorFields{disabled: req.Disabled}
-	if req.Name != nil {
-		fields.name = new(check.Line("name", req.GetName(), 1, maxName))
-	}
-	if req.Role != nil {
-		fields.role = new(check.role("role", req.GetRole()))
-	}
-	if err := check.Err(); err != nil {
+	fields, err := s.administratorFieldsOf(ctx, company, administrator, req)
+	if err != nil {
 		return nil, err
 	}
 	caller := rpc.Caller(ctx)
@@ -224,7 +207,7 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 		a, err := s.changeAdministratorInTx(ctx, tx, company, administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 			before := *a
 			a.update(fields, now)
-			if (a.Name != before.Name || a.Role != before.Role) && a.ID.String() != caller {
+			if (a.Name != before.Name || a.duty != before.duty) && a.ID.String() != caller {
 				a.notify(now, "administrator.update", names[caller])
 			}
 			return s.afterUpdate(ctx, tx, before, a, now)
@@ -234,15 +217,35 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 	})
 }
 
+// administratorFieldsOf checks the fields that a request changes. A request with a staff member and no role is
+// about the role that the administrator has.
+func (s *Server) administratorFieldsOf(
+	ctx context.Context, company id.Company, administrator id.Administrator, req *authv1.UpdateAdministratorRequest,
+) (administratorFields, error) {
+	var check checks
+	fields := administratorFields{disabled: req.Disabled}
+	if req.Name != nil {
+		fields.name = new(check.Line("name", req.GetName(), 1, maxName))
+	}
+	if req.Role != nil || req.StaffId != nil {
+		known, err := s.store.administrator(ctx, company, administrator)
+		if err != nil {
+			return fields, err
+		}
+		fields.duty = new(check.newDuty(known.duty, req))
+	}
+	return fields, check.Err()
+}
+
 // afterUpdate handles the consequences of an update: it keeps the last owner, revokes tokens after
-// a change of role, ends the sessions of a disabled administrator, and writes the audit log.
+// a change of the role or the staff member, ends the sessions of a disabled administrator, and writes the audit log.
 func (s *Server) afterUpdate(ctx context.Context, tx *pg.Tx, before Administrator, a *Administrator, now time.Time) error {
 	if before.isOwner() && !a.isOwner() {
 		if err := s.endOwnership(ctx, tx, *a, now); err != nil {
 			return err
 		}
 	}
-	if a.Role != before.Role {
+	if a.duty != before.duty {
 		a.revoke(now)
 	}
 	actor, target := rpc.Caller(ctx), a.ID.String()
@@ -364,7 +367,7 @@ func (s *Server) endOwnership(ctx context.Context, tx *pg.Tx, a Administrator, n
 		return err
 	}
 	if !has {
-		return fault.Refuse(ReasonLastOwner, "the company's last owner cannot be disabled or given the role staff")
+		return fault.Refuse(ReasonLastOwner, "the company's last owner cannot be disabled or given another role")
 	}
 	return s.withdrawLinks(ctx, tx, a, now)
 }

@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/roles"
 	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -64,7 +65,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 		}
 	})
 	t.Run("a change of role revokes the tokens of the previous one", func(t *testing.T) {
-		boss, ada := r.administrator(company, owner), r.administrator(company, staff)
+		boss, ada := r.administrator(company, owner), r.administrator(company, manager)
 		raw := ada.access()
 		res, err := r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Role: owner.Enum(), Name: ptr("Ada L.")})
 		if err != nil || res.GetAdministrator().GetRole() != owner || res.GetAdministrator().GetName() != "Ada L." {
@@ -86,7 +87,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 		}
 	})
 	t.Run("an administrator can sign in again after being enabled", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		for _, disabled := range []bool{true, true, false} {
 			if _, err := r.admins.UpdateAdministrator(r.as(company), &authv1.UpdateAdministratorRequest{Id: ada.id, Disabled: &disabled}); err != nil {
 				t.Fatal(err)
@@ -108,11 +109,11 @@ func TestAdministratorsOfACompany(t *testing.T) { // invariants 3, 8 and 12
 	t.Run("always include an owner, even if two are removed at the same time", func(t *testing.T) {
 		small := r.company()
 		one, two := r.administrator(small, owner), r.administrator(small, owner)
-		r.administrator(small, staff)
+		r.administrator(small, manager)
 		var wg sync.WaitGroup
 		answers := make([]error, 8)
 		for i := range answers {
-			req := &authv1.UpdateAdministratorRequest{Id: []string{one.id, two.id}[i%2], Role: staff.Enum()}
+			req := &authv1.UpdateAdministratorRequest{Id: []string{one.id, two.id}[i%2], Role: manager.Enum()}
 			if i%4 > 1 {
 				req.Role, req.Disabled = nil, ptr(true)
 			}
@@ -132,7 +133,7 @@ func TestAdministratorsOfACompany(t *testing.T) { // invariants 3, 8 and 12
 	t.Run("administrators are listed in pages", func(t *testing.T) {
 		list := r.company()
 		for range 3 {
-			r.administrator(list, staff)
+			r.administrator(list, manager)
 		}
 		var seen []string
 		for req := (&authv1.ListAdministratorsRequest{PageSize: 2}); ; {
@@ -152,7 +153,7 @@ func TestAdministratorsOfACompany(t *testing.T) { // invariants 3, 8 and 12
 		}
 	})
 	t.Run("an administrator changes the password with the current one", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		change := func(current, next string) error {
 			_, err := r.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: current, NewPassword: next, Address: "192.0.2.40"})
 			return err
@@ -192,7 +193,7 @@ func TestScopesOfAdministrators(t *testing.T) { // invariants 3, 8 and 12
 
 	t.Run("administrators of another company do not exist", func(t *testing.T) {
 		ada, stranger := r.administrator(company, owner), r.administrator(other, owner)
-		invited, err := r.admins.InviteAdministrator(ada.ctx(), &authv1.InviteAdministratorRequest{Email: email(), Role: staff})
+		invited, err := r.admins.InviteAdministrator(ada.ctx(), &authv1.InviteAdministratorRequest{Email: email(), Role: manager})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +224,7 @@ func TestScopesOfAdministrators(t *testing.T) { // invariants 3, 8 and 12
 		}
 	})
 	t.Run("staff cannot change settings", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		ctx := ada.ctx()
 		for name, err := range map[string]error{
 			"administrators:read":  errOf(r.admins.ListAdministrators(ctx, &authv1.ListAdministratorsRequest{})),
@@ -244,11 +245,11 @@ func TestScopesOfAdministrators(t *testing.T) { // invariants 3, 8 and 12
 	})
 	t.Run("owners have every scope of a company", func(t *testing.T) {
 		for _, scope := range scopes.Service() {
-			if scope != "redemptions:write" && !slices.Contains(roleScopes(roleOwner), scope) {
+			if scope != "redemptions:write" && !slices.Contains(roles.Owner.Scopes(), scope) {
 				t.Errorf("%s is missing", scope)
 			}
 		}
-		if slices.Contains(roleScopes(roleOwner), token.Admin) || slices.Contains(roleScopes(roleOwner), "redemptions:write") {
+		if slices.Contains(roles.Owner.Scopes(), token.Admin) || slices.Contains(roles.Owner.Scopes(), "redemptions:write") {
 			t.Error("owners have a scope of the platform")
 		}
 	})

@@ -37,7 +37,7 @@ func TestAuditLog(t *testing.T) { // invariant 7
 		must(t, err)
 		_, err = r.companies.UpdateCompany(ctx, &authv1.UpdateCompanyRequest{Currency: ptr("EUR")})
 		must(t, err)
-		invited, err := r.admins.InviteAdministrator(ctx, &authv1.InviteAdministratorRequest{Email: "bob@example.com", Role: staff})
+		invited, err := r.admins.InviteAdministrator(ctx, &authv1.InviteAdministratorRequest{Email: "bob@example.com", Role: manager})
 		must(t, err)
 		in, err := r.admins.AcceptInvitation(t.Context(), &authv1.AcceptInvitationRequest{Token: invited.GetToken(), Name: "Bob", Password: goodPassword, Address: "192.0.2.9", UserAgent: "Chrome"})
 		must(t, err)
@@ -51,11 +51,11 @@ func TestAuditLog(t *testing.T) { // invariant 7
 			"api_client.update name: CRM → New CRM, rate_limit: 5 →",
 			"api_client.rotate name: New CRM",
 			"company.update currency: GBP → EUR",
-			"invitation.create email: bob@example.com, role: staff",
-			"administrator.create name: Bob, email: bob@example.com, role: staff",
+			"invitation.create email: bob@example.com, role: manager",
+			"administrator.create name: Bob, email: bob@example.com, role: manager",
 			"session.create by: invitation, address: 192.0.2.9, user_agent: Chrome",
-			"invitation.accept email: bob@example.com, role: staff",
-			"administrator.update role: staff → owner",
+			"invitation.accept email: bob@example.com, role: manager",
+			"administrator.update role: manager → owner",
 			"administrator.disable name: Bob, sessions_ended: 1",
 		}
 		if got := spelled(entries); !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
@@ -124,7 +124,7 @@ func TestAuditEntriesOfOtherServices(t *testing.T) { // invariant 7
 	company := r.company()
 
 	t.Run("accepts entries about other services once per idempotency key, and none about auth", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		ctx := rpc.WithIdempotencyKey(ada.ctx(), "k1")
 		req := &authv1.RecordAuditEntryRequest{Action: "webhook.create", Target: "wh_1", Details: []*authv1.AuditDetail{{Field: "url", After: "https://example.com"}}}
 		for range 2 {

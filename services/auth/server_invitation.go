@@ -22,7 +22,7 @@ func (s *Server) InviteAdministrator(ctx context.Context, req *authv1.InviteAdmi
 		return nil, err
 	}
 	var check checks
-	i := Invitation{Company: company, Email: check.Email("email", req.GetEmail()), Role: check.role("role", req.GetRole()), InvitedBy: rpc.Caller(ctx)}
+	i := Invitation{Company: company, Email: check.Email("email", req.GetEmail()), duty: check.duty(req.GetRole(), req.GetStaffId()), InvitedBy: rpc.Caller(ctx)}
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
@@ -61,6 +61,9 @@ func (s *Server) invite(ctx context.Context, tx *pg.Tx, i *Invitation) (raw stri
 	now := s.instant()
 	i.ID, i.CreatedAt, i.ExpiresAt = id.Invitation(s.newID()), now, now.Add(invitationLifetime)
 	raw, i.TokenHash = newToken()
+	if i.narrow() != nil {
+		i.TokenHash = narrowHash(raw)
+	}
 	former, err := s.store.lockOpenInvitation(ctx, tx, i.Company, emailKey(i.Email))
 	switch {
 	case err == nil:
@@ -138,7 +141,7 @@ func (s *Server) RevokeInvitation(ctx context.Context, req *authv1.RevokeInvitat
 
 // invitation returns the invitation with a token if it can be accepted.
 func (s *Server) invitation(ctx context.Context, raw string) (Invitation, error) {
-	i, err := s.store.invitationByToken(ctx, hashOf(raw))
+	i, err := s.store.invitationByToken(ctx, hashOf(raw), narrowHash(raw))
 	if err != nil {
 		return i, err
 	}
@@ -172,7 +175,7 @@ func (s *Server) AcceptInvitation(ctx context.Context, req *authv1.AcceptInvitat
 		return nil, err
 	}
 	var check checks
-	a := Administrator{Company: known.Company, Email: known.Email, Role: known.Role, Name: check.Line("name", req.GetName(), 1, maxName)}
+	a := Administrator{Company: known.Company, Email: known.Email, duty: known.duty, Name: check.Line("name", req.GetName(), 1, maxName)}
 	check.password("password", req.GetPassword(), known.Email)
 	if err := check.Err(); err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 
 	t.Run("an invitation is accepted once, even concurrently, and signs the administrator in", func(t *testing.T) { acceptInvitationOnce(t, r, invite, accept, look) })
 	t.Run("an invitation ends after 7 days, or when it is revoked", func(t *testing.T) {
-		late, revoked := invite(email(), staff), invite(email(), owner)
+		late, revoked := invite(email(), manager), invite(email(), owner)
 		for range 2 {
 			_, err := r.admins.RevokeInvitation(boss.ctx(), &authv1.RevokeInvitationRequest{Id: revoked.GetInvitation().GetId()})
 			if err != nil && !fault.Is(err, fault.NotFound) {
@@ -65,7 +65,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 	})
 	t.Run("a new invitation for an address replaces the earlier one", func(t *testing.T) {
 		address := email()
-		first := invite(address, staff)
+		first := invite(address, manager)
 		second := invite(strings.ToUpper(address), owner)
 		if _, err := accept(first.GetToken()); !fault.Is(err, fault.NotFound) {
 			t.Errorf("the first: %v", err)
@@ -76,11 +76,11 @@ func TestInvitations(t *testing.T) { // invariant 13
 		}
 	})
 	t.Run("refuses an invitation for an existing administrator", func(t *testing.T) {
-		if _, err := r.admins.InviteAdministrator(boss.ctx(), &authv1.InviteAdministratorRequest{Email: boss.email, Role: staff}); reason(err) != ReasonEmailExists {
+		if _, err := r.admins.InviteAdministrator(boss.ctx(), &authv1.InviteAdministratorRequest{Email: boss.email, Role: manager}); reason(err) != ReasonEmailExists {
 			t.Errorf("of this company: %v", err)
 		}
 		elsewhere := r.administrator(r.company(), owner)
-		made := invite(elsewhere.email, staff) // the inviting owner does not learn it
+		made := invite(elsewhere.email, manager) // the inviting owner does not learn it
 		if _, err := accept(made.GetToken()); reason(err) != ReasonEmailExists {
 			t.Errorf("of another: %v", err)
 		}
@@ -89,7 +89,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 		}
 	})
 	t.Run("require a name, a good password, an address and a role", func(t *testing.T) {
-		made := invite(email(), staff)
+		made := invite(email(), manager)
 		_, err := r.admins.AcceptInvitation(t.Context(), &authv1.AcceptInvitationRequest{Token: made.GetToken(), Password: "short"})
 		if f := fault.From(err); f == nil || len(f.Fields) != 2 {
 			t.Errorf("got %v", err)
@@ -100,7 +100,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 		}
 	})
 	t.Run("store only the hash of the link's token", func(t *testing.T) {
-		made := invite(email(), staff)
+		made := invite(email(), manager)
 		rows, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), `select string_agg(t::text, ' ') from invitations t`)
 		if err != nil || strings.Contains(rows[0], made.GetToken()) {
 			t.Errorf("got %v", err)
@@ -111,7 +111,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 func acceptInvitationOnce(t *testing.T, r *replica, invite func(email string, role authv1.AdministratorRole) *authv1.InviteAdministratorResponse, accept func(raw string) (*authv1.AcceptInvitationResponse, error), look func(raw string) error) {
 	t.Helper()
 	address := email()
-	made := invite(address, staff)
+	made := invite(address, manager)
 	seen, err := r.admins.GetInvitation(t.Context(), &authv1.GetInvitationRequest{Token: made.GetToken()})
 	if err != nil || seen.GetInvitation().GetEmail() != address || seen.GetCompanyName() != "Studio" || seen.GetInvitation().GetInvitedByName() != "Ada" {
 		t.Fatalf("got %v, %v", seen, err)
@@ -141,7 +141,7 @@ func acceptInvitationOnce(t *testing.T, r *replica, invite func(email string, ro
 		t.Fatalf("got %v", answers)
 	}
 	bob := &person{replica: r, id: in.GetIdentity().GetAdministrator().GetId(), email: address, session: in.GetSessionToken()}
-	if bob.isOut() || in.GetIdentity().GetAdministrator().GetRole() != staff || in.GetIdentity().GetSession().GetAddress() != "192.0.2.9" {
+	if bob.isOut() || in.GetIdentity().GetAdministrator().GetRole() != manager || in.GetIdentity().GetSession().GetAddress() != "192.0.2.9" {
 		t.Errorf("got %v", in)
 	}
 	if err := look(made.GetToken()); reason(err) != ReasonInvitationAccepted {
@@ -178,7 +178,7 @@ func TestInvitationsOfFormerOwners(t *testing.T) { // invariant 13
 		}
 	}
 	for name, change := range map[string]*authv1.UpdateAdministratorRequest{
-		"made staff": {Role: ptr(staff)}, "disabled": {Disabled: ptr(true)},
+		"made staff": {Role: ptr(manager)}, "disabled": {Disabled: ptr(true)},
 	} {
 		t.Run("are withdrawn when their creator is "+name+", and others are not", func(t *testing.T) {
 			maker := r.administrator(company, owner)

@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/roles"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
@@ -79,7 +80,7 @@ func (s *Server) Authenticate(ctx context.Context, req *authv1.AuthenticateReque
 
 // testCompanyOf returns the company in test mode of a signed-in administrator. Only owners create it.
 func (s *Server) testCompanyOf(ctx context.Context, in signedIn) (Company, error) {
-	if in.administrator.Role != roleOwner {
+	if in.administrator.Role != roles.Owner {
 		c, err := s.store.company(ctx, in.company.ID.Test())
 		if fault.Is(err, fault.NotFound) {
 			err = testMode("an owner must enable test mode first")

@@ -268,7 +268,7 @@ func TestWhatExistsInOneModeOnly(t *testing.T) {
 			return err
 		},
 		"InviteAdministrator": func(ctx context.Context) error {
-			_, err := r.admins.InviteAdministrator(ctx, &authv1.InviteAdministratorRequest{Email: email(), Role: staff})
+			_, err := r.admins.InviteAdministrator(ctx, &authv1.InviteAdministratorRequest{Email: email(), Role: manager})
 			return err
 		},
 	} {
@@ -503,7 +503,7 @@ func TestOnlyOwnersEnableTestMode(t *testing.T) {
 	t.Parallel()
 	r := newWorld(t).start()
 	live := r.company()
-	boss, help := r.administrator(live, owner), r.administrator(live, staff)
+	boss, help := r.administrator(live, owner), r.administrator(live, manager)
 	enter := func(p *person) error {
 		_, err := p.admins.Authenticate(t.Context(), &authv1.AuthenticateRequest{SessionToken: p.session, TestMode: true})
 		return err

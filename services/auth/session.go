@@ -75,7 +75,8 @@ func accessClaims(a Administrator, s Session, c Company, now time.Time) token.Cl
 	}
 	return token.Claims{
 		Subject: a.ID.String(), Kind: token.KindAdministrator, Session: s.ID.String(), Company: c.ID,
-		Zone: c.Timezone, Currency: c.Currency, CompanyVersion: c.Version, ClockOffset: c.ClockOffset, Scopes: roleScopes(a.Role), Generation: a.Generation,
+		Zone: c.Timezone, Currency: c.Currency, CompanyVersion: c.Version, ClockOffset: c.ClockOffset, Scopes: a.Role.Scopes(), Generation: a.Generation,
+		Staff:    a.Staff,
 		IssuedAt: now.Truncate(time.Second), ExpiresAt: expires,
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/roles"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -37,12 +38,12 @@ func TestSignIn(t *testing.T) { // invariants 9 and 10
 			t.Fatal(err)
 		}
 		if claims.Subject != ada.id || claims.Kind != token.KindAdministrator || claims.Session != in.GetSession().GetId() ||
-			claims.Zone != "Europe/London" || !slices.Equal(claims.Scopes, roleScopes(roleOwner)) || time.Until(claims.ExpiresAt) > accessTokenLifetime {
+			claims.Zone != "Europe/London" || !slices.Equal(claims.Scopes, roles.Owner.Scopes()) || time.Until(claims.ExpiresAt) > accessTokenLifetime {
 			t.Errorf("got %+v", claims)
 		}
 	})
 	t.Run("returns the same response for every cause", func(t *testing.T) {
-		gone := r.administrator(company, staff)
+		gone := r.administrator(company, manager)
 		if _, err := r.admins.UpdateAdministrator(r.as(company), &authv1.UpdateAdministratorRequest{Id: gone.id, Disabled: ptr(true)}); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,7 @@ func TestSignIn(t *testing.T) { // invariants 9 and 10
 		}
 	})
 	t.Run("replaces a hash that is weaker than the current cost", func(t *testing.T) {
-		eve := r.administrator(company, staff)
+		eve := r.administrator(company, manager)
 		kept := func() string {
 			a, err := r.server.store.administratorByEmail(t.Context(), eve.email)
 			if err != nil {
@@ -247,7 +248,7 @@ func TestSessions(t *testing.T) { // invariants 3 and 9
 	}
 	for name, end := range endings {
 		t.Run("end by "+name+", and so do their access tokens within a second", func(t *testing.T) {
-			first := one.administrator(company, staff)
+			first := one.administrator(company, manager)
 			second := two.signedIn(first.email, "")
 			raw := second.access()
 			for _, v := range []*token.Verifier{one.verifier, two.verifier} {
@@ -312,7 +313,7 @@ func idleSessions(t *testing.T, w *world, company string) {
 	r := w.start()
 	at := time.Now()
 	r.server.now = func() time.Time { return at }
-	ada := r.administrator(company, staff)
+	ada := r.administrator(company, manager)
 	for range 27 { // 11 and a half hours each: 12 days and 22 hours in all
 		at = at.Add(11*time.Hour + 30*time.Minute)
 		if ada.isOut() {
@@ -348,7 +349,7 @@ func idleSessions(t *testing.T, w *world, company string) {
 
 func sessionsOfOthers(t *testing.T, one *replica, company string) {
 	t.Helper()
-	boss, ada, bob := one.administrator(company, owner), one.administrator(company, staff), one.administrator(company, staff)
+	boss, ada, bob := one.administrator(company, owner), one.administrator(company, manager), one.administrator(company, manager)
 	stranger := one.administrator(one.company(), owner)
 	list := func(p *person, of string) ([]*authv1.Session, error) {
 		res, err := one.admins.ListSessions(p.ctx(), &authv1.ListSessionsRequest{AdministratorId: of})

@@ -40,7 +40,7 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 	company := one.company()
 	// somebody returns an administrator with TOTP whose last code is an hour old.
 	somebody := func() (*person, string) {
-		p := one.administrator(company, staff)
+		p := one.administrator(company, manager)
 		secret, _ := p.withTotp(at)
 		at = at.Add(time.Hour)
 		return p, secret
@@ -136,7 +136,7 @@ func TestPendingSignInEnds(t *testing.T) { // invariant 14
 	company := one.company()
 	// somebody returns an administrator with TOTP whose last code is an hour old.
 	somebody := func() (*person, string) {
-		p := one.administrator(company, staff)
+		p := one.administrator(company, manager)
 		secret, _ := p.withTotp(at)
 		at = at.Add(time.Hour)
 		return p, secret
@@ -241,7 +241,7 @@ func changesThatEndPendingSignIn(t *testing.T, one *replica, at time.Time, compa
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ada := one.administrator(company, staff)
+			ada := one.administrator(company, manager)
 			secret, _ := ada.withTotp(at)
 			waiting := one.pending(ada.email)
 			if err := change(ada); err != nil {
@@ -315,7 +315,7 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 		var kept []string
 		var people []*person
 		for range keptDevices + 1 {
-			p := one.administrator(company, staff)
+			p := one.administrator(company, manager)
 			at = at.Add(time.Minute)
 			res, err := try(p.email, goodPassword, "192.0.2.60", kept...)
 			if err != nil {
@@ -408,7 +408,7 @@ func guessInKnownBrowser(t *testing.T, one *replica, two *replica, company strin
 
 func knownToTheirAdministrators(t *testing.T, one *replica, company string, office string, try func(email string, password string, address string, devices ...string) (*authv1.SignInResponse, error), known func(p *person) string, besiege func(email string)) {
 	t.Helper()
-	ada, eve := one.administrator(company, owner), one.administrator(company, staff)
+	ada, eve := one.administrator(company, owner), one.administrator(company, manager)
 	hers := known(eve)
 	besiege(ada.email)
 	for name, token := range map[string]string{

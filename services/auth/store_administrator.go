@@ -12,9 +12,14 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-const administratorColumns = `company_id, id, name, email, role, password_hash, password_changed_at, totp_secret, totp_confirmed_at,
-	totp_step, recovery_codes, generation, revoked_at, disabled_at, last_signed_in_at, version, created_at, updated_at,
-	notices, devices_since`
+// The columns of the role have another form for the previous release; see migrations/0012_roles.sql.
+const administratorColumns = `company_id, id, name, email, ` + dutyColumns + `, password_hash, password_changed_at, totp_secret, totp_confirmed_at,
+	totp_step, recovery_codes, generation, revoked_at, case when role <> 'owner' and narrow_role is not null then narrow_disabled_at
+	else disabled_at end as disabled_at, last_signed_in_at, version, created_at, updated_at, notices, devices_since`
+
+// dutyColumns are the columns of a duty.
+const dutyColumns = `case when role = 'owner' then 'owner' else coalesce(narrow_role, 'manager') end as role,
+	case when role <> 'owner' then staff_id end as staff_id`
 
 const (
 	// The company is not known before the sign-in.
@@ -30,12 +35,15 @@ const (
 	otherOwnersSQL = `select exists (select from administrators
 		where company_id = $1 and id <> $2 and role = 'owner' and disabled_at is null)`
 
-	insertAdministratorSQL = `insert into administrators (` + administratorColumns + `, email_key)
-		values (@company_id, @id, @name, @email, @role, @password_hash, @password_changed_at, @totp_secret, @totp_confirmed_at,
-		@totp_step, @recovery_codes, @generation, @revoked_at, @disabled_at, @last_signed_in_at, @version, @created_at, @updated_at,
-		@notices, @devices_since, @email_key)`
+	insertAdministratorSQL = `insert into administrators (company_id, id, name, email, role, narrow_role, staff_id, password_hash,
+		password_changed_at, totp_secret, totp_confirmed_at, totp_step, recovery_codes, generation, revoked_at, disabled_at,
+		narrow_disabled_at, last_signed_in_at, version, created_at, updated_at, notices, devices_since, email_key)
+		values (@company_id, @id, @name, @email, @role, @narrow_role, @staff_id, @password_hash, @password_changed_at, @totp_secret,
+		@totp_confirmed_at, @totp_step, @recovery_codes, @generation, @revoked_at, @disabled_at, @narrow_disabled_at,
+		@last_signed_in_at, @version, @created_at, @updated_at, @notices, @devices_since, @email_key)`
 
-	updateAdministratorSQL = `update administrators set name = @name, role = @role, password_hash = @password_hash,
+	updateAdministratorSQL = `update administrators set name = @name, role = @role, narrow_role = @narrow_role, staff_id = @staff_id,
+		narrow_disabled_at = @narrow_disabled_at, password_hash = @password_hash,
 		password_changed_at = @password_changed_at, totp_secret = @totp_secret, totp_confirmed_at = @totp_confirmed_at,
 		totp_step = @totp_step, recovery_codes = @recovery_codes, generation = @generation, revoked_at = @revoked_at,
 		disabled_at = @disabled_at, last_signed_in_at = @last_signed_in_at, version = @version, updated_at = @updated_at,
@@ -78,9 +86,15 @@ func (s *store) updateAdministrator(ctx context.Context, tx *pg.Tx, a Administra
 	return err
 }
 
-// administratorArgs returns the columns of an administrator. Empty lists are not NULL.
+// administratorArgs returns the columns of an administrator. Empty lists are not NULL. Somebody with a narrow role
+// is always disabled for the previous release.
 func administratorArgs(a Administrator) pgx.NamedArgs {
+	disabled, narrowDisabled := a.DisabledAt, (*time.Time)(nil)
+	if a.narrow() != nil {
+		disabled, narrowDisabled = &a.UpdatedAt, a.DisabledAt
+	}
 	return rowArgs(a, pgx.NamedArgs{
+		"role": a.stored(), "narrow_role": a.narrow(), "staff_id": a.Staff, "disabled_at": disabled, "narrow_disabled_at": narrowDisabled,
 		"recovery_codes": append([][]byte{}, a.RecoveryCodes...), "notices": append([]Notice{}, a.Notices...), "email_key": emailKey(a.Email),
 	})
 }

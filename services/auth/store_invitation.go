@@ -10,11 +10,11 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-const invitationColumns = `company_id, id, email, role, token_hash, invited_by, created_at, expires_at, accepted_at, revoked_at`
+const invitationColumns = `company_id, id, email, ` + dutyColumns + `, token_hash, invited_by, created_at, expires_at, accepted_at, revoked_at`
 
 const (
 	// The company is not known from a link.
-	invitationByTokenSQL = `select ` + invitationColumns + ` from invitations where token_hash = $1`
+	invitationByTokenSQL = `select ` + invitationColumns + ` from invitations where token_hash in ($1, $2)`
 
 	lockInvitationSQL = `select ` + invitationColumns + ` from invitations where company_id = $1 and id = $2 for update`
 
@@ -24,7 +24,8 @@ const (
 	invitationsSQL = `select ` + invitationColumns + ` from invitations
 		where company_id = $1 and accepted_at is null and revoked_at is null order by id desc`
 
-	insertInvitationSQL = `insert into invitations (` + invitationColumns + `, email_key) values (@company_id, @id, @email, @role,
+	insertInvitationSQL = `insert into invitations (company_id, id, email, role, narrow_role, staff_id, token_hash, invited_by,
+		created_at, expires_at, accepted_at, revoked_at, email_key) values (@company_id, @id, @email, @role, @narrow_role, @staff_id,
 		@token_hash, @invited_by, @created_at, @expires_at, @accepted_at, @revoked_at, @email_key)`
 
 	revokeInvitationsBySQL = `update invitations set revoked_at = $3
@@ -33,8 +34,9 @@ const (
 	endInvitationSQL = `update invitations set accepted_at = $3, revoked_at = $4 where company_id = $1 and id = $2`
 )
 
-func (s *store) invitationByToken(ctx context.Context, hash []byte) (Invitation, error) {
-	return one[Invitation](ctx, s, pg.AllCompanies(), "invitation", invitationByTokenSQL, hash)
+// invitationByToken returns the invitation with a token, which has one of two hashes.
+func (s *store) invitationByToken(ctx context.Context, hash, narrow []byte) (Invitation, error) {
+	return one[Invitation](ctx, s, pg.AllCompanies(), "invitation", invitationByTokenSQL, hash, narrow)
 }
 
 func (s *store) lockInvitation(ctx context.Context, tx *pg.Tx, company id.Company, invitation id.Invitation) (Invitation, error) {
@@ -56,7 +58,9 @@ func (s *store) invitations(ctx context.Context, company id.Company) ([]Invitati
 }
 
 func (s *store) insertInvitation(ctx context.Context, tx *pg.Tx, i Invitation) error {
-	_, err := tx.Exec(ctx, insertInvitationSQL, rowArgs(i, pgx.NamedArgs{"email_key": emailKey(i.Email)}))
+	_, err := tx.Exec(ctx, insertInvitationSQL, rowArgs(i, pgx.NamedArgs{
+		"email_key": emailKey(i.Email), "role": i.stored(), "narrow_role": i.narrow(), "staff_id": i.Staff,
+	}))
 	return err
 }
 

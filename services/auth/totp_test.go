@@ -22,7 +22,7 @@ func TestTotp(t *testing.T) { // invariant 11
 	company := r.company()
 
 	t.Run("codes are required only after TOTP is confirmed", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		if _, err := r.admins.ConfirmTotp(ada.ctx(), &authv1.ConfirmTotpRequest{Code: "000000"}); reason(err) != ReasonTotpNotSetUp {
 			t.Errorf("without a secret: %v", err)
 		}
@@ -64,7 +64,7 @@ func TestTotp(t *testing.T) { // invariant 11
 		}
 	})
 	t.Run("accepts each code once, even concurrently, and no older code", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		secret, _ := ada.withTotp(at)
 		try := func(code string) error {
 			_, err := r.signIn(ada.email, goodPassword, code, "192.0.2.1")
@@ -117,7 +117,7 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 	company := r.company()
 
 	t.Run("accepts each recovery code once, in any spelling", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		_, recovery := ada.withTotp(at)
 		typed := strings.ToUpper(strings.ReplaceAll(recovery[3], "-", " "))
 		in, err := r.signIn(ada.email, goodPassword, typed, "192.0.2.1")
@@ -129,7 +129,7 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 		}
 	})
 	t.Run("delays guessed codes from any address, and records them in the audit log", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		secret, _ := ada.withTotp(at)
 		at = at.Add(time.Hour)
 		guess := func(i int) error {
@@ -162,7 +162,7 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 		}
 	})
 	t.Run("the password or an operator turns TOTP off", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		ada.withTotp(at)
 		if _, err := r.admins.DisableTotp(ada.ctx(), &authv1.DisableTotpRequest{Password: "wrong"}); reason(err) != ReasonWrongPassword {
 			t.Errorf("got %v", err)
@@ -184,7 +184,7 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 		}
 	})
 	t.Run("encrypts its secret, and re-encrypts it with a new master key", func(t *testing.T) {
-		ada := r.administrator(company, staff)
+		ada := r.administrator(company, manager)
 		secret, recovery := ada.withTotp(at)
 		kept := func() []byte {
 			a, err := r.server.store.administratorByEmail(t.Context(), ada.email)

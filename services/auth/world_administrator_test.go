@@ -17,7 +17,7 @@ import (
 
 const goodPassword = "correct horse battery"
 
-const owner, staff = authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER, authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
+const owner, manager = authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER, authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER
 
 // person is an administrator with a browser.
 type person struct {

@@ -174,4 +174,7 @@
 //     and within 31 days of the start. The same holds for a move to it. Its booking window does not apply, and
 //     all other rules do, so a move or swap from such a date also needs the policy to be waived. The reason is
 //     in the history.
+//  51. A caller whose token names a staff member calls only OwnClassService. It reads and changes only dates
+//     that are assigned to this person, and their bookings. Every other date and booking is answered like one
+//     that does not exist. Its responses have names of customers, and no addresses, prices or payments.
 package booking

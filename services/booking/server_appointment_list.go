@@ -177,14 +177,8 @@ const perAssignment = 6
 // not exist matches nothing.
 func assignmentsQueryOf(r *bookingv1.ListAssignmentsRequest) (q store.TakenTimeQuery, err error) {
 	q.Max = maxAssignments
-	if q.From, err = requiredBound("starts_from", r.GetStartsFrom()); err != nil {
+	if q.From, q.Until, err = spanOf(r); err != nil {
 		return q, err
-	}
-	if q.Until, err = requiredBound("starts_before", r.GetStartsBefore()); err != nil {
-		return q, err
-	}
-	if span := q.Until.Sub(q.From); span <= 0 || span > maxAssignmentSpan {
-		return q, fault.InvalidParameter("starts_before", "range", "must be after the start of the span, by at most 31 days")
 	}
 	if len(r.GetResourceIds()) == 0 {
 		return q, nil

@@ -18,6 +18,7 @@ func Policy() rpc.Policy {
 		&bookingv1.CalendarService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc,
 		&bookingv1.EventService_ServiceDesc,
+		&bookingv1.OwnClassService_ServiceDesc,
 		&bookingv1.RoomService_ServiceDesc,
 		&bookingv1.StaffService_ServiceDesc,
 		&bookingv1.VerificationService_ServiceDesc,

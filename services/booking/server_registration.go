@@ -89,11 +89,15 @@ func (s *Server) ListRegistrations(ctx context.Context, req *bookingv1.ListRegis
 	if err != nil {
 		return nil, err
 	}
+	return s.listRegistrations(ctx, company.ID, req)
+}
+
+func (s *Server) listRegistrations(ctx context.Context, company id.Company, req *bookingv1.ListRegistrationsRequest) (*bookingv1.ListRegistrationsResponse, error) {
 	q, err := registrationsQueryOf(req)
 	if err != nil {
 		return nil, err
 	}
-	found, total, err := s.store.RegistrationIDs(ctx, company.ID, q)
+	found, total, err := s.store.RegistrationIDs(ctx, company, q)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +107,7 @@ func (s *Server) ListRegistrations(ctx context.Context, req *bookingv1.ListRegis
 	for i := range found {
 		ids[i] = found[i].ID
 	}
-	list, err := s.store.Registrations(ctx, company.ID, ids)
+	list, err := s.store.Registrations(ctx, company, ids)
 	if err != nil {
 		return nil, err
 	}

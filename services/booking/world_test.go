@@ -104,6 +104,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
 	bookingv1.RegisterCalendarServiceServer(srv, w.server)
 	bookingv1.RegisterBookingChangeServiceServer(srv, w.server)
+	bookingv1.RegisterOwnClassServiceServer(srv, w.server)
 	bookingv1.RegisterAppointmentServiceServer(srv, w.server)
 	bookingv1.RegisterStaffServiceServer(srv, w.server)
 	bookingv1.RegisterRoomServiceServer(srv, w.server)

@@ -108,8 +108,9 @@ func (w *world) testBusyHour(t *testing.T) { // invariant 1
 		b.fill("For somebody else", "walker3@example.org")
 		b.follow("Add")
 		b.says("Booking 2", "Walker3 Doorstep", "£12.00 and 1 credit")
+		b.do("choose cash for booking 2", chromedp.SetValue(chromedp.CSS("#method-1"), "cash", chromedp.NodeVisible))
 		b.follow("Book")
-		b.says("Booked: 2 bookings for Rita Rush and Walker3 Doorstep, £12.00")
+		b.says("Booked: 2 bookings for Rita Rush and Walker3 Doorstep, £12.00", "£12.00 (cash)", "1 credit")
 		b.quiet()
 	})
 	b.step("moves a booking to the next day", func(*testing.T) {

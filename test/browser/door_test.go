@@ -399,6 +399,27 @@ func (d door) testCalendars() {
 		}
 		d.quiet()
 	})
+	d.step("quietens dates of the week that are over, and keeps them readable", func(t *testing.T) {
+		looks := eval[[][]string](d.tab, `(() => {
+			const slot = document.querySelector(".timed .slot"), kinds = slot.className;
+			slot.style.transition = "none";
+			const looks = ["slot", "slot over"].map(kind => {
+				slot.className = kind;
+				const style = getComputedStyle(slot);
+				return [style.backgroundColor, style.color];
+			});
+			slot.className = kinds;
+			slot.style.transition = "";
+			return looks;
+		})()`)
+		coming, over := looks[0], looks[1]
+		if over[0] == coming[0] || over[1] == coming[1] {
+			t.Errorf("dates that are over look like those to come: %v", looks)
+		}
+		if strings.HasSuffix(over[0], ", 0)") {
+			t.Errorf("the lines of the hours shine through dates that are over: %s", over[0])
+		}
+	})
 }
 
 // seesNow fails the test unless the mark of the present is in the window.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"reservation.dev/platform/roles"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
@@ -29,7 +30,7 @@ import (
 // can have. A misspelt scope would refuse every caller.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
-	known := slices.Concat([]string{token.Admin, rpc.Public, rpc.AnyToken, rpc.PlatformOnly}, scopes.Owner(), scopes.Service(), scopes.InterfaceA(), scopes.InterfaceB(), scopes.Publishable())
+	known := slices.Concat([]string{token.Admin, rpc.Public, rpc.AnyToken, rpc.PlatformOnly}, roles.Owner.Scopes(), roles.Teacher.Scopes(), scopes.Service(), scopes.InterfaceA(), scopes.InterfaceB(), scopes.Publishable())
 	methods := 0
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {

@@ -36,7 +36,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// AdministratorRole defines what an administrator can do.
+// AdministratorRole defines what an administrator can do. The package
+// platform/roles has the table of roles and scopes.
 type AdministratorRole int32
 
 const (
@@ -44,8 +45,17 @@ const (
 	// Everything in the company, including credentials, webhooks, administrators,
 	// the audit log and the settings.
 	AdministratorRole_ADMINISTRATOR_ROLE_OWNER AdministratorRole = 1
-	// The front desk: customers, events, bookings, passes and discounts.
+	// Deprecated: the name of MANAGER in earlier releases. Requests with this role
+	// get MANAGER. No response of this release has it.
 	AdministratorRole_ADMINISTRATOR_ROLE_STAFF AdministratorRole = 2
+	// Everything of the business, but no credentials, webhooks, administrators,
+	// audit log or settings.
+	AdministratorRole_ADMINISTRATOR_ROLE_MANAGER AdministratorRole = 3
+	// Sells, books and checks in. Changes no events, prices, pass types or plans.
+	AdministratorRole_ADMINISTRATOR_ROLE_FRONT_DESK AdministratorRole = 4
+	// Sees the dates of one staff member with the names of those who booked, and
+	// checks them in. Needs a staff_id.
+	AdministratorRole_ADMINISTRATOR_ROLE_TEACHER AdministratorRole = 5
 )
 
 // Enum value maps for AdministratorRole.
@@ -54,11 +64,17 @@ var (
 		0: "ADMINISTRATOR_ROLE_UNSPECIFIED",
 		1: "ADMINISTRATOR_ROLE_OWNER",
 		2: "ADMINISTRATOR_ROLE_STAFF",
+		3: "ADMINISTRATOR_ROLE_MANAGER",
+		4: "ADMINISTRATOR_ROLE_FRONT_DESK",
+		5: "ADMINISTRATOR_ROLE_TEACHER",
 	}
 	AdministratorRole_value = map[string]int32{
 		"ADMINISTRATOR_ROLE_UNSPECIFIED": 0,
 		"ADMINISTRATOR_ROLE_OWNER":       1,
 		"ADMINISTRATOR_ROLE_STAFF":       2,
+		"ADMINISTRATOR_ROLE_MANAGER":     3,
+		"ADMINISTRATOR_ROLE_FRONT_DESK":  4,
+		"ADMINISTRATOR_ROLE_TEACHER":     5,
 	}
 )
 
@@ -108,8 +124,11 @@ type Administrator struct {
 	LastSignedInAt    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=last_signed_in_at,json=lastSignedInAt,proto3" json:"last_signed_in_at,omitempty"`
 	PasswordChangedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=password_changed_at,json=passwordChangedAt,proto3" json:"password_changed_at,omitempty"`
 	Version           int64                  `protobuf:"varint,12,opt,name=version,proto3" json:"version,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// staff_ identifier of the staff member whose dates a teacher sees; empty for
+	// the other roles.
+	StaffId       string `protobuf:"bytes,13,opt,name=staff_id,json=staffId,proto3" json:"staff_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Administrator) Reset() {
@@ -224,6 +243,13 @@ func (x *Administrator) GetVersion() int64 {
 		return x.Version
 	}
 	return 0
+}
+
+func (x *Administrator) GetStaffId() string {
+	if x != nil {
+		return x.StaffId
+	}
+	return ""
 }
 
 // Notice describes a change that another person made to the administrator's account.
@@ -508,7 +534,11 @@ type CreateAdministratorRequest struct {
 	// 12 to 200 characters; empty: the service generates one.
 	Password string `protobuf:"bytes,3,opt,name=password,proto3" json:"password,omitempty"`
 	// Unspecified: owner.
-	Role          AdministratorRole `protobuf:"varint,4,opt,name=role,proto3,enum=reservation.auth.v1.AdministratorRole" json:"role,omitempty"`
+	Role AdministratorRole `protobuf:"varint,4,opt,name=role,proto3,enum=reservation.auth.v1.AdministratorRole" json:"role,omitempty"`
+	// staff_ identifier; required for a teacher, and empty for the other roles. An
+	// identifier of the booking service, which is not looked up: if the company has
+	// no such staff member, the teacher sees no dates.
+	StaffId       string `protobuf:"bytes,5,opt,name=staff_id,json=staffId,proto3" json:"staff_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -569,6 +599,13 @@ func (x *CreateAdministratorRequest) GetRole() AdministratorRole {
 		return x.Role
 	}
 	return AdministratorRole_ADMINISTRATOR_ROLE_UNSPECIFIED
+}
+
+func (x *CreateAdministratorRequest) GetStaffId() string {
+	if x != nil {
+		return x.StaffId
+	}
+	return ""
 }
 
 type CreateAdministratorResponse struct {
@@ -947,9 +984,11 @@ type UpdateAdministratorRequest struct {
 	// admin_ identifier.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// An unset field stays as it is.
-	Name          *string            `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	Role          *AdministratorRole `protobuf:"varint,3,opt,name=role,proto3,enum=reservation.auth.v1.AdministratorRole,oneof" json:"role,omitempty"`
-	Disabled      *bool              `protobuf:"varint,4,opt,name=disabled,proto3,oneof" json:"disabled,omitempty"`
+	Name     *string            `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Role     *AdministratorRole `protobuf:"varint,3,opt,name=role,proto3,enum=reservation.auth.v1.AdministratorRole,oneof" json:"role,omitempty"`
+	Disabled *bool              `protobuf:"varint,4,opt,name=disabled,proto3,oneof" json:"disabled,omitempty"`
+	// As in CreateAdministratorRequest. Another role than teacher removes it.
+	StaffId       *string `protobuf:"bytes,5,opt,name=staff_id,json=staffId,proto3,oneof" json:"staff_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1010,6 +1049,13 @@ func (x *UpdateAdministratorRequest) GetDisabled() bool {
 		return *x.Disabled
 	}
 	return false
+}
+
+func (x *UpdateAdministratorRequest) GetStaffId() string {
+	if x != nil && x.StaffId != nil {
+		return *x.StaffId
+	}
+	return ""
 }
 
 type UpdateAdministratorResponse struct {
@@ -3053,7 +3099,9 @@ type Invitation struct {
 	InvitedByName string                 `protobuf:"bytes,5,opt,name=invited_by_name,json=invitedByName,proto3" json:"invited_by_name,omitempty"`
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// 7 days after created_at.
-	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// As in Administrator.
+	StaffId       string `protobuf:"bytes,8,opt,name=staff_id,json=staffId,proto3" json:"staff_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3137,10 +3185,19 @@ func (x *Invitation) GetExpiresAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Invitation) GetStaffId() string {
+	if x != nil {
+		return x.StaffId
+	}
+	return ""
+}
+
 type InviteAdministratorRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Email         string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
-	Role          AdministratorRole      `protobuf:"varint,2,opt,name=role,proto3,enum=reservation.auth.v1.AdministratorRole" json:"role,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Email string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
+	Role  AdministratorRole      `protobuf:"varint,2,opt,name=role,proto3,enum=reservation.auth.v1.AdministratorRole" json:"role,omitempty"`
+	// As in CreateAdministratorRequest.
+	StaffId       string `protobuf:"bytes,3,opt,name=staff_id,json=staffId,proto3" json:"staff_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3187,6 +3244,13 @@ func (x *InviteAdministratorRequest) GetRole() AdministratorRole {
 		return x.Role
 	}
 	return AdministratorRole_ADMINISTRATOR_ROLE_UNSPECIFIED
+}
+
+func (x *InviteAdministratorRequest) GetStaffId() string {
+	if x != nil {
+		return x.StaffId
+	}
+	return ""
 }
 
 type InviteAdministratorResponse struct {
@@ -4073,7 +4137,7 @@ var File_reservation_auth_v1_admin_proto protoreflect.FileDescriptor
 
 const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1freservation/auth/v1/admin.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\x1a\x1ereservation/auth/v1/auth.proto\"\x97\x04\n" +
+	"\x1freservation/auth/v1/admin.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\x1a\x1ereservation/auth/v1/auth.proto\"\xb2\x04\n" +
 	"\rAdministrator\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -4089,7 +4153,8 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x11last_signed_in_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\x0elastSignedInAt\x12J\n" +
 	"\x13password_changed_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x11passwordChangedAt\x12\x18\n" +
-	"\aversion\x18\f \x01(\x03R\aversion\"e\n" +
+	"\aversion\x18\f \x01(\x03R\aversion\x12\x19\n" +
+	"\bstaff_id\x18\r \x01(\tR\astaffId\"e\n" +
 	"\x06Notice\x12*\n" +
 	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
 	"\x06action\x18\x02 \x01(\tR\x06action\x12\x17\n" +
@@ -4115,12 +4180,13 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\faccess_token\x18\x04 \x01(\tR\vaccessToken\x12Q\n" +
 	"\x17access_token_expires_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x14accessTokenExpiresAt\x12\x16\n" +
 	"\x06scopes\x18\x06 \x03(\tR\x06scopes\x125\n" +
-	"\anotices\x18\a \x03(\v2\x1b.reservation.auth.v1.NoticeR\anotices\"\xbb\x01\n" +
+	"\anotices\x18\a \x03(\v2\x1b.reservation.auth.v1.NoticeR\anotices\"\xdf\x01\n" +
 	"\x1aCreateAdministratorRequest\x12\x1e\n" +
 	"\x05email\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01R\x05email\x12\x1b\n" +
 	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12$\n" +
 	"\bpassword\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\bpassword\x12:\n" +
-	"\x04role\x18\x04 \x01(\x0e2&.reservation.auth.v1.AdministratorRoleR\x04role\"\x96\x01\n" +
+	"\x04role\x18\x04 \x01(\x0e2&.reservation.auth.v1.AdministratorRoleR\x04role\x12\"\n" +
+	"\bstaff_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\astaffId\"\x96\x01\n" +
 	"\x1bCreateAdministratorResponse\x12H\n" +
 	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\x12-\n" +
 	"\x12generated_password\x18\x02 \x01(\tR\x11generatedPassword\"\x9c\x01\n" +
@@ -4142,15 +4208,17 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\x90\x01\n" +
 	"\x1aListAdministratorsResponse\x12J\n" +
 	"\x0eadministrators\x18\x01 \x03(\v2\".reservation.auth.v1.AdministratorR\x0eadministrators\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd8\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8e\x02\n" +
 	"\x1aUpdateAdministratorRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04name\x88\x01\x01\x12?\n" +
 	"\x04role\x18\x03 \x01(\x0e2&.reservation.auth.v1.AdministratorRoleH\x01R\x04role\x88\x01\x01\x12\x1f\n" +
-	"\bdisabled\x18\x04 \x01(\bH\x02R\bdisabled\x88\x01\x01B\a\n" +
+	"\bdisabled\x18\x04 \x01(\bH\x02R\bdisabled\x88\x01\x01\x12'\n" +
+	"\bstaff_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\astaffId\x88\x01\x01B\a\n" +
 	"\x05_nameB\a\n" +
 	"\x05_roleB\v\n" +
-	"\t_disabled\"g\n" +
+	"\t_disabledB\v\n" +
+	"\t_staff_id\"g\n" +
 	"\x1bUpdateAdministratorResponse\x12H\n" +
 	"\radministrator\x18\x01 \x01(\v2\".reservation.auth.v1.AdministratorR\radministrator\":\n" +
 	"\x1fDisableAdministratorTotpRequest\x12\x17\n" +
@@ -4260,7 +4328,7 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x19RenewRecoveryCodesRequest\x12$\n" +
 	"\bpassword\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\bpassword\"C\n" +
 	"\x1aRenewRecoveryCodesResponse\x12%\n" +
-	"\x0erecovery_codes\x18\x01 \x03(\tR\rrecoveryCodes\"\xab\x02\n" +
+	"\x0erecovery_codes\x18\x01 \x03(\tR\rrecoveryCodes\"\xc6\x02\n" +
 	"\n" +
 	"Invitation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -4272,10 +4340,12 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
-	"expires_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"x\n" +
+	"expires_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x19\n" +
+	"\bstaff_id\x18\b \x01(\tR\astaffId\"\x9c\x01\n" +
 	"\x1aInviteAdministratorRequest\x12\x1e\n" +
 	"\x05email\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01R\x05email\x12:\n" +
-	"\x04role\x18\x02 \x01(\x0e2&.reservation.auth.v1.AdministratorRoleR\x04role\"t\n" +
+	"\x04role\x18\x02 \x01(\x0e2&.reservation.auth.v1.AdministratorRoleR\x04role\x12\"\n" +
+	"\bstaff_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\astaffId\"t\n" +
 	"\x1bInviteAdministratorResponse\x12?\n" +
 	"\n" +
 	"invitation\x18\x01 \x01(\v2\x1f.reservation.auth.v1.InvitationR\n" +
@@ -4337,11 +4407,14 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x06target\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06target\x12D\n" +
 	"\adetails\x18\x03 \x03(\v2 .reservation.auth.v1.AuditDetailB\b\xbaH\x05\x92\x01\x02\x102R\adetails\"Q\n" +
 	"\x18RecordAuditEntryResponse\x125\n" +
-	"\x05entry\x18\x01 \x01(\v2\x1f.reservation.auth.v1.AuditEntryR\x05entry*s\n" +
+	"\x05entry\x18\x01 \x01(\v2\x1f.reservation.auth.v1.AuditEntryR\x05entry*\xd6\x01\n" +
 	"\x11AdministratorRole\x12\"\n" +
 	"\x1eADMINISTRATOR_ROLE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18ADMINISTRATOR_ROLE_OWNER\x10\x01\x12\x1c\n" +
-	"\x18ADMINISTRATOR_ROLE_STAFF\x10\x022\xf5\x1d\n" +
+	"\x18ADMINISTRATOR_ROLE_STAFF\x10\x02\x12\x1e\n" +
+	"\x1aADMINISTRATOR_ROLE_MANAGER\x10\x03\x12!\n" +
+	"\x1dADMINISTRATOR_ROLE_FRONT_DESK\x10\x04\x12\x1e\n" +
+	"\x1aADMINISTRATOR_ROLE_TEACHER\x10\x052\xf5\x1d\n" +
 	"\x14AdministratorService\x12\x8e\x01\n" +
 	"\x13CreateAdministrator\x12/.reservation.auth.v1.CreateAdministratorRequest\x1a0.reservation.auth.v1.CreateAdministratorResponse\"\x14\x8a\xc9\x18\x10\n" +
 	"\x0eplatform:admin\x12\xa3\x01\n" +

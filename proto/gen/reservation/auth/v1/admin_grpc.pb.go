@@ -82,9 +82,10 @@ type AdministratorServiceClient interface {
 	GetAdministrator(ctx context.Context, in *GetAdministratorRequest, opts ...grpc.CallOption) (*GetAdministratorResponse, error)
 	// ListAdministrators lists the administrators of the company by id.
 	ListAdministrators(ctx context.Context, in *ListAdministratorsRequest, opts ...grpc.CallOption) (*ListAdministratorsResponse, error)
-	// UpdateAdministrator changes the name or the role, or disables or enables the
-	// administrator. A change of role revokes the access tokens issued before;
-	// disabling also ends all sessions. Refused: LAST_OWNER, if the change would
+	// UpdateAdministrator changes the name, the role or the staff member, or
+	// disables or enables the administrator. A change of the role or the staff
+	// member revokes the access tokens issued before; disabling also ends all
+	// sessions. Refused: LAST_OWNER, if the change would
 	// leave the company without an enabled owner.
 	UpdateAdministrator(ctx context.Context, in *UpdateAdministratorRequest, opts ...grpc.CallOption) (*UpdateAdministratorResponse, error)
 	// DisableAdministratorTotp turns TOTP off for another administrator, who gets a
@@ -516,9 +517,10 @@ type AdministratorServiceServer interface {
 	GetAdministrator(context.Context, *GetAdministratorRequest) (*GetAdministratorResponse, error)
 	// ListAdministrators lists the administrators of the company by id.
 	ListAdministrators(context.Context, *ListAdministratorsRequest) (*ListAdministratorsResponse, error)
-	// UpdateAdministrator changes the name or the role, or disables or enables the
-	// administrator. A change of role revokes the access tokens issued before;
-	// disabling also ends all sessions. Refused: LAST_OWNER, if the change would
+	// UpdateAdministrator changes the name, the role or the staff member, or
+	// disables or enables the administrator. A change of the role or the staff
+	// member revokes the access tokens issued before; disabling also ends all
+	// sessions. Refused: LAST_OWNER, if the change would
 	// leave the company without an enabled owner.
 	UpdateAdministrator(context.Context, *UpdateAdministratorRequest) (*UpdateAdministratorResponse, error)
 	// DisableAdministratorTotp turns TOTP off for another administrator, who gets a

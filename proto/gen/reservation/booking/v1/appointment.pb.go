@@ -2388,16 +2388,19 @@ const file_reservation_booking_v1_appointment_proto_rawDesc = "" +
 	"\x17APPOINTMENT_ORDER_START\x10\x01\x12 \n" +
 	"\x1cAPPOINTMENT_ORDER_START_DESC\x10\x02\x12\x1d\n" +
 	"\x19APPOINTMENT_ORDER_UPDATED\x10\x03\x12\"\n" +
-	"\x1eAPPOINTMENT_ORDER_UPDATED_DESC\x10\x042\x92\t\n" +
+	"\x1eAPPOINTMENT_ORDER_UPDATED_DESC\x10\x042\xb9\t\n" +
 	"\x12AppointmentService\x12y\n" +
 	"\tFindSlots\x12(.reservation.booking.v1.FindSlotsRequest\x1a).reservation.booking.v1.FindSlotsResponse\"\x17\x8a\xc9\x18\x13\n" +
-	"\x11appointments:read\x12\x8c\x01\n" +
-	"\x0fBookAppointment\x12..reservation.booking.v1.BookAppointmentRequest\x1a/.reservation.booking.v1.BookAppointmentResponse\"\x18\x8a\xc9\x18\x14\n" +
-	"\x12appointments:write\x12\x8c\x01\n" +
-	"\x0fHoldAppointment\x12..reservation.booking.v1.HoldAppointmentRequest\x1a/.reservation.booking.v1.HoldAppointmentResponse\"\x18\x8a\xc9\x18\x14\n" +
-	"\x12appointments:write\x12\x8c\x01\n" +
-	"\x0fMoveAppointment\x12..reservation.booking.v1.MoveAppointmentRequest\x1a/.reservation.booking.v1.MoveAppointmentResponse\"\x18\x8a\xc9\x18\x14\n" +
-	"\x12appointments:write\x12\x9c\x01\n" +
+	"\x11appointments:read\x12\x99\x01\n" +
+	"\x0fBookAppointment\x12..reservation.booking.v1.BookAppointmentRequest\x1a/.reservation.booking.v1.BookAppointmentResponse\"%\x8a\xc9\x18!\n" +
+	"\x12appointments:write\n" +
+	"\vsales:write\x12\x99\x01\n" +
+	"\x0fHoldAppointment\x12..reservation.booking.v1.HoldAppointmentRequest\x1a/.reservation.booking.v1.HoldAppointmentResponse\"%\x8a\xc9\x18!\n" +
+	"\x12appointments:write\n" +
+	"\vsales:write\x12\x99\x01\n" +
+	"\x0fMoveAppointment\x12..reservation.booking.v1.MoveAppointmentRequest\x1a/.reservation.booking.v1.MoveAppointmentResponse\"%\x8a\xc9\x18!\n" +
+	"\x12appointments:write\n" +
+	"\vsales:write\x12\x9c\x01\n" +
 	"\x0eGetAppointment\x12-.reservation.booking.v1.GetAppointmentRequest\x1a..reservation.booking.v1.GetAppointmentResponse\"+\x8a\xc9\x18'\n" +
 	"\x11appointments:read\n" +
 	"\x12appointments:write\x12\x8e\x01\n" +

@@ -4133,7 +4133,7 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x1aIMPORT_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_CREATED\x10\x01\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_EXISTED\x10\x02\x12\x1a\n" +
-	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\xb3\x12\n" +
+	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\xc6\x12\n" +
 	"\x0eBookingService\x12\xb7\x01\n" +
 	"\x11CreateTransaction\x120.reservation.booking.v1.CreateTransactionRequest\x1a1.reservation.booking.v1.CreateTransactionResponse\"=\x8a\xc9\x189\n" +
 	"\x0ebookings:write\n" +
@@ -4141,9 +4141,10 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x12transactions:write\x12\x97\x01\n" +
 	"\x0eGetTransaction\x12-.reservation.booking.v1.GetTransactionRequest\x1a..reservation.booking.v1.GetTransactionResponse\"&\x8a\xc9\x18\"\n" +
 	"\rbookings:read\n" +
-	"\x11transactions:read\x12\x8a\x01\n" +
-	"\x10ListTransactions\x12/.reservation.booking.v1.ListTransactionsRequest\x1a0.reservation.booking.v1.ListTransactionsResponse\"\x13\x8a\xc9\x18\x0f\n" +
-	"\rbookings:read\x12\xb2\x01\n" +
+	"\x11transactions:read\x12\x9d\x01\n" +
+	"\x10ListTransactions\x12/.reservation.booking.v1.ListTransactionsRequest\x1a0.reservation.booking.v1.ListTransactionsResponse\"&\x8a\xc9\x18\"\n" +
+	"\rbookings:read\n" +
+	"\x11transactions:read\x12\xb2\x01\n" +
 	"\x17ListCompanyTransactions\x126.reservation.booking.v1.ListCompanyTransactionsRequest\x1a7.reservation.booking.v1.ListCompanyTransactionsResponse\"&\x8a\xc9\x18\"\n" +
 	"\rbookings:read\n" +
 	"\x11transactions:read\x12\xab\x01\n" +

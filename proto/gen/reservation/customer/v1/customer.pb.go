@@ -1957,11 +1957,12 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x1aIMPORT_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_CREATED\x10\x01\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_EXISTED\x10\x02\x12\x1a\n" +
-	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\x99\n" +
+	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\xa6\n" +
 	"\n" +
-	"\x0fCustomerService\x12\x88\x01\n" +
-	"\x0eCreateCustomer\x12..reservation.customer.v1.CreateCustomerRequest\x1a/.reservation.customer.v1.CreateCustomerResponse\"\x15\x8a\xc9\x18\x11\n" +
-	"\x0fcustomers:write\x12\x8c\x01\n" +
+	"\x0fCustomerService\x12\x95\x01\n" +
+	"\x0eCreateCustomer\x12..reservation.customer.v1.CreateCustomerRequest\x1a/.reservation.customer.v1.CreateCustomerResponse\"\"\x8a\xc9\x18\x1e\n" +
+	"\x0fcustomers:write\n" +
+	"\vsales:write\x12\x8c\x01\n" +
 	"\vGetCustomer\x12+.reservation.customer.v1.GetCustomerRequest\x1a,.reservation.customer.v1.GetCustomerResponse\"\"\x8a\xc9\x18\x1e\n" +
 	"\x0ecustomers:read\n" +
 	"\fprofile:read\x12\x90\x01\n" +

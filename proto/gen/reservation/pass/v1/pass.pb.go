@@ -3925,7 +3925,7 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x1aLEDGER_ENTRY_KIND_RETURNED\x10\x03\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x04\x12\x1d\n" +
 	"\x19LEDGER_ENTRY_KIND_GRANTED\x10\x05\x12\x1d\n" +
-	"\x19LEDGER_ENTRY_KIND_EXPIRED\x10\x062\x8a\x15\n" +
+	"\x19LEDGER_ENTRY_KIND_EXPIRED\x10\x062\x97\x15\n" +
 	"\vPassService\x12}\n" +
 	"\x0eCreatePassType\x12*.reservation.pass.v1.CreatePassTypeRequest\x1a+.reservation.pass.v1.CreatePassTypeResponse\"\x12\x8a\xc9\x18\x0e\n" +
 	"\fpasses:write\x12\x81\x01\n" +
@@ -3936,9 +3936,10 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\vpasses:read\n" +
 	"\fcatalog:read\x12}\n" +
 	"\x0eUpdatePassType\x12*.reservation.pass.v1.UpdatePassTypeRequest\x1a+.reservation.pass.v1.UpdatePassTypeResponse\"\x12\x8a\xc9\x18\x0e\n" +
-	"\fpasses:write\x12\x92\x01\n" +
-	"\x12AssignCustomerPass\x12..reservation.pass.v1.AssignCustomerPassRequest\x1a/.reservation.pass.v1.AssignCustomerPassResponse\"\x1b\x8a\xc9\x18\x17\n" +
-	"\x15customer-passes:write\x12\x88\x01\n" +
+	"\fpasses:write\x12\x9f\x01\n" +
+	"\x12AssignCustomerPass\x12..reservation.pass.v1.AssignCustomerPassRequest\x1a/.reservation.pass.v1.AssignCustomerPassResponse\"(\x8a\xc9\x18$\n" +
+	"\x15customer-passes:write\n" +
+	"\vsales:write\x12\x88\x01\n" +
 	"\x0fGetCustomerPass\x12+.reservation.pass.v1.GetCustomerPassRequest\x1a,.reservation.pass.v1.GetCustomerPassResponse\"\x1a\x8a\xc9\x18\x16\n" +
 	"\x14customer-passes:read\x12\x91\x01\n" +
 	"\x12ListCustomerPasses\x12..reservation.pass.v1.ListCustomerPassesRequest\x1a/.reservation.pass.v1.ListCustomerPassesResponse\"\x1a\x8a\xc9\x18\x16\n" +

@@ -4878,10 +4878,11 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"ChangeTime\x12\x1b\n" +
 	"\x17CHANGE_TIME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16CHANGE_TIME_PERIOD_END\x10\x01\x12\x13\n" +
-	"\x0fCHANGE_TIME_NOW\x10\x022\xa6\x1d\n" +
-	"\x13SubscriptionService\x12\xa0\x01\n" +
-	"\x12CreateSubscription\x126.reservation.subscription.v1.CreateSubscriptionRequest\x1a7.reservation.subscription.v1.CreateSubscriptionResponse\"\x19\x8a\xc9\x18\x15\n" +
-	"\x13subscriptions:write\x12\x96\x01\n" +
+	"\x0fCHANGE_TIME_NOW\x10\x022\xc0\x1d\n" +
+	"\x13SubscriptionService\x12\xad\x01\n" +
+	"\x12CreateSubscription\x126.reservation.subscription.v1.CreateSubscriptionRequest\x1a7.reservation.subscription.v1.CreateSubscriptionResponse\"&\x8a\xc9\x18\"\n" +
+	"\x13subscriptions:write\n" +
+	"\vsales:write\x12\x96\x01\n" +
 	"\x0fGetSubscription\x123.reservation.subscription.v1.GetSubscriptionRequest\x1a4.reservation.subscription.v1.GetSubscriptionResponse\"\x18\x8a\xc9\x18\x14\n" +
 	"\x12subscriptions:read\x12\x9c\x01\n" +
 	"\x11ListSubscriptions\x125.reservation.subscription.v1.ListSubscriptionsRequest\x1a6.reservation.subscription.v1.ListSubscriptionsResponse\"\x18\x8a\xc9\x18\x14\n" +
@@ -4906,9 +4907,10 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"\x12CancelSubscription\x126.reservation.subscription.v1.CancelSubscriptionRequest\x1a7.reservation.subscription.v1.CancelSubscriptionResponse\"\x19\x8a\xc9\x18\x15\n" +
 	"\x13subscriptions:write\x12\xa6\x01\n" +
 	"\x14WithdrawCancellation\x128.reservation.subscription.v1.WithdrawCancellationRequest\x1a9.reservation.subscription.v1.WithdrawCancellationResponse\"\x19\x8a\xc9\x18\x15\n" +
-	"\x13subscriptions:write\x12\x91\x01\n" +
-	"\rRecordPayment\x121.reservation.subscription.v1.RecordPaymentRequest\x1a2.reservation.subscription.v1.RecordPaymentResponse\"\x19\x8a\xc9\x18\x15\n" +
-	"\x13subscriptions:write\x12\xa6\x01\n" +
+	"\x13subscriptions:write\x12\x9e\x01\n" +
+	"\rRecordPayment\x121.reservation.subscription.v1.RecordPaymentRequest\x1a2.reservation.subscription.v1.RecordPaymentResponse\"&\x8a\xc9\x18\"\n" +
+	"\x13subscriptions:write\n" +
+	"\vsales:write\x12\xa6\x01\n" +
 	"\x14RecordPaymentFailure\x128.reservation.subscription.v1.RecordPaymentFailureRequest\x1a9.reservation.subscription.v1.RecordPaymentFailureResponse\"\x19\x8a\xc9\x18\x15\n" +
 	"\x13subscriptions:write\x12\x8e\x01\n" +
 	"\fWaivePayment\x120.reservation.subscription.v1.WaivePaymentRequest\x1a1.reservation.subscription.v1.WaivePaymentResponse\"\x19\x8a\xc9\x18\x15\n" +
