@@ -80,6 +80,7 @@ func TestTimesByLocale(t *testing.T) {
 		"day": "Sa., 21. Nov. 2026", "long_day": "Samstag, 21. November 2026", "day_time": "Sa., 21. Nov. 2026, 13:04",
 		"weekday": "Sa", "weekday_number": "Sa 21.", "month_day": "21. Nov.", "long_month_day": "21. November",
 		"weekday_month_day": "Sa., 21. Nov.", "long_weekday_month_day": "Samstag, 21. November", "weekday_month_day_time": "Sa., 21. Nov., 13:04",
+		"month": "Nov. 2026", "long_month": "November 2026",
 	}
 	for tag, want := range map[string]map[string]string{
 		"en-GB": {
@@ -87,12 +88,14 @@ func TestTimesByLocale(t *testing.T) {
 			"day": "Sat 21 Nov 2026", "long_day": "Saturday 21 November 2026", "day_time": "Sat 21 Nov 2026, 13:04",
 			"weekday": "Sat", "weekday_number": "Sat 21", "month_day": "21 Nov", "long_month_day": "21 November",
 			"weekday_month_day": "Sat 21 Nov", "long_weekday_month_day": "Saturday 21 November", "weekday_month_day_time": "Sat 21 Nov, 13:04",
+			"month": "Nov 2026", "long_month": "November 2026",
 		},
 		"en-US": {
 			"time": "1:04~PM", "hour": "1~PM", "seconds": "Nov 21, 2026, 1:04:05~PM", "date": "Nov 21, 2026", "long_date": "November 21, 2026",
 			"day": "Sat, Nov 21, 2026", "long_day": "Saturday, November 21, 2026", "day_time": "Sat, Nov 21, 2026, 1:04~PM",
 			"weekday": "Sat", "weekday_number": "Sat 21", "month_day": "Nov 21", "long_month_day": "November 21",
 			"weekday_month_day": "Sat, Nov 21", "long_weekday_month_day": "Saturday, November 21", "weekday_month_day_time": "Sat, Nov 21, 1:04~PM",
+			"month": "Nov 2026", "long_month": "November 2026",
 		},
 		"de-DE": german, "de-AT": german, "de-CH": german,
 	} {

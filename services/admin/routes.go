@@ -42,7 +42,7 @@ func routes() []route {
 	return slices.Concat(
 		alwaysLive(signInRoutes(), accountRoutes(), companyRoutes(), []route{post(testModePath, roles.UseTestMode, byAuth(), (*request).switchMode)}),
 		eventRoutes(), ownClassRoutes(), bookingRoutes(), doorRoutes(), appointmentRoutes(), appointmentTypeRoutes(), resourceRoutes(), customerRoutes(), discountRoutes(), passRoutes(), planRoutes(), subscriptionRoutes(), servingFiles(libraryRoutes(), collectionRoutes()),
-		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes(), dataRoutes())
+		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes(), dataRoutes(), reportRoutes())
 }
 
 // alwaysLive returns routes for what belongs to the company itself, not to one of its modes.

@@ -16,6 +16,7 @@ import (
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -58,6 +59,7 @@ type services struct {
 	plans         subscriptionv1.PlanServiceClient
 	subscriptions subscriptionv1.SubscriptionServiceClient
 	media         mediav1.MediaServiceClient
+	reports       reportsv1.ReportServiceClient
 	webhooks      webhookv1.WebhookServiceClient
 	erasures      privacyv1.ErasureServiceClient
 	stores        []personalStore
@@ -65,7 +67,7 @@ type services struct {
 
 // connections are the connections to the services.
 type connections struct {
-	auth, customer, booking, pass, subscription, media, webhook grpc.ClientConnInterface
+	auth, customer, booking, pass, subscription, media, reports, webhook grpc.ClientConnInterface
 }
 
 // services returns the clients of the connections.
@@ -88,6 +90,7 @@ func (c connections) services() services {
 		calendars: bookingv1.NewCalendarServiceClient(c.booking),
 		plans:     subscriptionv1.NewPlanServiceClient(c.subscription), subscriptions: subscriptionv1.NewSubscriptionServiceClient(c.subscription),
 		media:    mediav1.NewMediaServiceClient(c.media),
+		reports:  reportsv1.NewReportServiceClient(c.reports),
 		webhooks: webhookv1.NewWebhookServiceClient(c.webhook), erasures: privacyv1.NewErasureServiceClient(c.customer),
 		stores: []personalStore{
 			{"customer", privacyv1.NewPersonalDataServiceClient(c.customer)}, {"booking", privacyv1.NewPersonalDataServiceClient(c.booking)},
@@ -119,6 +122,7 @@ func Run(ctx context.Context, h *service.Host) error {
 		{"subscription", cfg.SubscriptionAddr, &conns.subscription, rpc.DialOptions{}},
 		// Completing an upload waits for the joined file, up to 5 s.
 		{"media", cfg.MediaAddr, &conns.media, rpc.DialOptions{Timeout: mediaTimeout}},
+		{"reports", cfg.ReportsAddr, &conns.reports, rpc.DialOptions{}},
 		// A test waits for the endpoint's response, up to 10 s.
 		{"webhook", cfg.WebhookAddr, &conns.webhook, rpc.DialOptions{Timeout: webhookTimeout}},
 	} {

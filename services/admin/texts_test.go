@@ -176,7 +176,7 @@ func templateUses(t *testing.T, p *pages) []messageUse {
 }
 
 // isID matches what a message id looks like.
-var isID = regexp.MustCompile(`^(data|locale|shared|changes|desk|sales|settings|plans|library|appointments|refusals|audit|door)\.[A-Za-z0-9_.]+$`)
+var isID = regexp.MustCompile(`^(data|locale|shared|changes|desk|sales|settings|plans|library|appointments|refusals|audit|door|reports)\.[A-Za-z0-9_.]+$`)
 
 // goUses returns the messages that the Go code uses.
 func goUses(t *testing.T) []messageUse {

@@ -197,7 +197,7 @@ const mediaURL = "https://files.test/media"
 
 // connectionsTo returns connections that all lead to one backend.
 func connectionsTo(b grpc.ClientConnInterface) connections {
-	return connections{auth: b, customer: b, booking: b, pass: b, subscription: b, media: b, webhook: b}
+	return connections{auth: b, customer: b, booking: b, pass: b, subscription: b, media: b, reports: b, webhook: b}
 }
 
 // serve starts the dashboard with ADMIN_URL set to address; "" is the test server's address.

@@ -40,6 +40,7 @@ func unseen(t *testing.T, pages []place) (patterns []string) {
 		"GET /dates/{date}":          true, // redirects
 		"GET /customers/{id}/export": true, // downloads a file
 		"GET /exports/file":          true, // downloads a file
+		"GET /reports/{report}/csv":  true, // downloads a file
 	}
 	for _, p := range pages {
 		_, pattern := mux.Handler(httptest.NewRequestWithContext(t.Context(), http.MethodGet, p.path, nil))

@@ -1,0 +1,314 @@
+package admin
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"reservation.dev/platform/csvfile"
+	"reservation.dev/platform/roles"
+	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
+)
+
+// reportsPath is the path of the reports.
+const reportsPath = "/reports"
+
+func reportRoutes() []route {
+	return []route{
+		get(reportsPath, roles.SeeReports, (*request).reports),
+		get(reportsPath+"/month", roles.SeeReports, (*request).monthlyReport),
+		get(reportsPath+"/expiring-passes", roles.SeeReports, (*request).expiringPasses),
+		get(reportsPath+"/{report}", roles.SeeReports, (*request).report),
+		{pattern: "GET " + reportsPath + "/{report}/csv", capability: roles.SeeReports, serve: (*request).reportFile},
+	}
+}
+
+// reportQuery is what a page asks a report.
+type reportQuery struct {
+	from, to string // YYYY-MM-DD; empty: as the service chooses
+	by       string // "": the report's first grouping
+	currency string // "": the company's
+}
+
+func (q reportQuery) span() *reportsv1.Span { return &reportsv1.Span{From: q.from, To: q.to} }
+
+// reportTable is a report as pages and files show it.
+type reportTable struct {
+	Name       string
+	Compared   *reportsv1.Compared
+	Currency   string // "": the report has no amounts
+	Currencies []string
+	Grouping   string
+	Groupings  []string
+	Columns    []reportColumn
+	Tiles      []reportTile
+	Rows       []reportRow
+	Total      reportRow
+	Chart      *reportChart
+	// Rest says that the last row sums up what the others do not show.
+	Rest bool
+	from string // as asked
+	to   string
+}
+
+// Title returns the report's title.
+func (t *reportTable) Title() *message { return msg("reports.title." + t.Name) }
+
+// About says what the report counts.
+func (t *reportTable) About() *message { return msg("reports.about." + t.Name) }
+
+// KeyLabel returns the label of the first column.
+func (t *reportTable) KeyLabel() *message { return groupingLabel(t.Grouping) }
+
+// ShownColumns returns the columns of the table on the page.
+func (t *reportTable) ShownColumns() []reportColumn {
+	var shown []reportColumn
+	for _, c := range t.Columns {
+		if !c.Hidden {
+			shown = append(shown, c)
+		}
+	}
+	return shown
+}
+
+// Cells returns the figures of a row that the table on the page shows.
+func (t *reportTable) Cells(r reportRow) []figure {
+	var shown []figure
+	for i, c := range t.Columns {
+		if !c.Hidden {
+			shown = append(shown, r.Now[i])
+		}
+	}
+	return shown
+}
+
+// Filed returns the path of the CSV file.
+func (t *reportTable) Filed() string { return t.path(t.Name+"/csv", t.Grouping, t.Currency) }
+
+// By returns the path of the report with another grouping.
+func (t *reportTable) By(grouping string) string { return t.path(t.Name, grouping, t.Currency) }
+
+// Page returns the path of the report.
+func (t *reportTable) Page() string { return t.By(t.Grouping) }
+
+// In returns the path of the report in another currency.
+func (t *reportTable) In(currency string) string { return t.path(t.Name, t.Grouping, currency) }
+
+func (t *reportTable) path(page, grouping, currency string) string {
+	q := url.Values{}
+	for name, value := range map[string]string{
+		"from": t.Compared.GetSpan().GetFrom(), "to": t.Compared.GetSpan().GetTo(), "by": grouping, "currency": currency,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	return reportsPath + "/" + page + "?" + q.Encode()
+}
+
+// groupingLabel returns the name of a grouping.
+func groupingLabel(grouping string) *message { return msg("reports.by." + grouping) }
+
+// GroupingLabel returns the name of a grouping, for templates.
+func (*reportTable) GroupingLabel(grouping string) *message { return groupingLabel(grouping) }
+
+// reportKind is one report: its groupings, the first of which is the default, and how it is read.
+type reportKind struct {
+	groupings []string
+	read      func(r *request, q reportQuery, t *reportTable) error
+}
+
+var reportKinds = map[string]reportKind{
+	"takings":    {[]string{"day", "week", "month", "method", "tax", "product"}, (*request).readTakings},
+	"attendance": {[]string{"event", "weekday", "day", "week", "month"}, (*request).readAttendance},
+	"credits":    {[]string{"pass_type"}, (*request).readCredits},
+	"customers":  {[]string{"month", "week", "day"}, (*request).readCustomers},
+}
+
+// overTime reports whether a grouping is by periods.
+func overTime(grouping string) bool {
+	return grouping == "day" || grouping == "week" || grouping == "month"
+}
+
+// readReport reads a report.
+func (r *request) readReport(name string, q reportQuery) (*reportTable, error) {
+	kind, ok := reportKinds[name]
+	if !ok {
+		return nil, errNoReport
+	}
+	t := &reportTable{Name: name, Groupings: kind.groupings, Grouping: kind.groupings[0], from: q.from, to: q.to}
+	for _, grouping := range kind.groupings {
+		if grouping == q.by {
+			t.Grouping = grouping
+		}
+	}
+	q.by = t.Grouping
+	if err := kind.read(r, q, t); err != nil {
+		return nil, err
+	}
+	t.Chart = chartOf(r.texts, t.Rows, overTime(t.Grouping))
+	return t, nil
+}
+
+// asked returns what the address of a page asks.
+func (r *request) asked() reportQuery {
+	return reportQuery{from: r.query("from"), to: r.query("to"), by: r.query("by"), currency: r.query("currency")}
+}
+
+// spanLink is a span that a page offers.
+type spanLink struct {
+	Label    *message
+	From, To string
+	Current  bool
+}
+
+// spanChoice is the choice of a span.
+type spanChoice struct {
+	Action string // the path of the page
+	Form   *form
+	Links  []spanLink
+	// Kept has the other parameters of the address.
+	Kept []option
+}
+
+// choice returns the choice of spans of a page that shows a span.
+func (r *request) choice(action string, shown *reportsv1.Span, kept ...option) spanChoice {
+	c := spanChoice{Action: action, Form: newForm("from", shown.GetFrom(), "to", shown.GetTo())}
+	for _, k := range kept {
+		if k.Value != "" {
+			c.Kept = append(c.Kept, k)
+		}
+	}
+	today := r.midnight(r.now(), 0)
+	month := time.Date(today.Year(), today.Month(), 1, 0, 0, 0, 0, time.UTC)
+	day := time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, time.UTC)
+	for _, s := range []struct {
+		name     string
+		from, to time.Time
+	}{
+		{"this_month", month, month.AddDate(0, 1, -1)},
+		{"last_month", month.AddDate(0, -1, 0), month.AddDate(0, 0, -1)},
+		{"last_30_days", day.AddDate(0, 0, -29), day},
+		{"last_12_months", month.AddDate(0, -12, 0), month.AddDate(0, 0, -1)},
+		{"this_year", time.Date(today.Year(), 1, 1, 0, 0, 0, 0, time.UTC), time.Date(today.Year(), 12, 31, 0, 0, 0, 0, time.UTC)},
+	} {
+		link := spanLink{Label: msg("reports.span." + s.name), From: s.from.Format(time.DateOnly), To: s.to.Format(time.DateOnly)}
+		link.Current = link.From == shown.GetFrom() && link.To == shown.GetTo()
+		c.Links = append(c.Links, link)
+	}
+	return c
+}
+
+// Path returns the path of a span.
+func (c spanChoice) Path(s spanLink) string {
+	q := url.Values{"from": {s.From}, "to": {s.To}}
+	for _, k := range c.Kept {
+		q.Set(k.Text, k.Value)
+	}
+	return c.Action + "?" + q.Encode()
+}
+
+// reportPage is the page of one report.
+type reportPage struct {
+	Report *reportTable
+	Spans  spanChoice
+}
+
+func (p reportPage) head() (*message, string) { return p.Report.Title(), "reports" }
+
+// report shows a report with its chart and table.
+func (r *request) report() error {
+	q := r.asked()
+	t, err := r.readReport(r.path("report"), q)
+	if err != nil {
+		return r.refused(reportsPath, err)
+	}
+	return r.render("report", reportPage{t, r.choice(reportsPath+"/"+t.Name, t.Compared.GetSpan(), option{t.Grouping, "by"}, option{q.currency, "currency"})})
+}
+
+// reportsPage is the overview: the figures of every report for one span.
+type reportsPage struct {
+	Takings, Attendance, Credits, Customers *reportTable
+	Expiring                                int64
+	Spans                                   spanChoice
+}
+
+func (reportsPage) head() (*message, string) { return msg("reports.page.title"), "reports" }
+
+// Reports returns the reports of the page.
+func (p reportsPage) Reports() []*reportTable {
+	return []*reportTable{p.Takings, p.Attendance, p.Customers, p.Credits}
+}
+
+// reports shows the overview.
+func (r *request) reports() error {
+	page, err := r.overview(r.asked(), map[string]string{"takings": "day", "attendance": "weekday", "customers": "month"})
+	if err != nil {
+		return r.refused(home, err)
+	}
+	page.Spans = r.choice(reportsPath, page.Takings.Compared.GetSpan())
+	return r.render("reports", page)
+}
+
+// overview reads every report for one span, at the same time.
+func (r *request) overview(q reportQuery, by map[string]string) (reportsPage, error) {
+	var page reportsPage
+	var group errgroup.Group
+	for name, into := range map[string]**reportTable{
+		"takings": &page.Takings, "attendance": &page.Attendance, "credits": &page.Credits, "customers": &page.Customers,
+	} {
+		q := q
+		q.by = by[name]
+		group.Go(func() (err error) {
+			*into, err = r.readReport(name, q)
+			return err
+		})
+	}
+	group.Go(func() error {
+		res, err := r.services.reports.ListExpiringPasses(r.ctx, &reportsv1.ListExpiringPassesRequest{PageSize: 1})
+		page.Expiring = res.GetTotal()
+		return err
+	})
+	return page, group.Wait()
+}
+
+// reportFile sends a report as a CSV file.
+func (r *request) reportFile() error {
+	t, err := r.readReport(r.path("report"), r.asked())
+	if err != nil {
+		return r.refused(reportsPath, err)
+	}
+	var b bytes.Buffer
+	if err := t.write(csvfile.NewWriter(&b, ',')); err != nil {
+		return err
+	}
+	span := t.Compared.GetSpan()
+	r.w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%s-%s.csv"`, t.Name, span.GetFrom(), span.GetTo()))
+	r.answer(http.StatusOK, "text/csv; charset=utf-8", b.Bytes())
+	return nil
+}
+
+// write writes the report as a file: all figures of each row, now and in the span before, and the total.
+func (t *reportTable) write(w *csvfile.Writer) error {
+	header := []string{t.Grouping, "title"}
+	for _, c := range t.Columns {
+		header = append(header, c.Name, c.Name+"_before")
+	}
+	if err := w.Begin(header); err != nil {
+		return err
+	}
+	for _, row := range append(t.Rows, t.Total) {
+		cells := []csvfile.Cell{csvfile.Own(row.Key), csvfile.Text(row.Label)}
+		for i := range t.Columns {
+			cells = append(cells, row.Now[i].cell(), row.Before[i].cell())
+		}
+		if err := w.Write(cells...); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}

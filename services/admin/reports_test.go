@@ -1,0 +1,230 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/csvfile"
+	"reservation.dev/platform/fault"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
+)
+
+// withReports answers every report with a few rows.
+func withReports(w *world) *reportsv1.Compared {
+	compared := &reportsv1.Compared{
+		Span: &reportsv1.Span{From: "2026-10-01", To: "2026-10-31"}, Before: &reportsv1.Span{From: "2026-09-01", To: "2026-09-30"},
+		AsOf: timestamppb.Now(), Complete: true,
+	}
+	on(w.backend, "GetTakings", func(req *reportsv1.GetTakingsRequest) (*reportsv1.GetTakingsResponse, error) {
+		if from := req.GetSpan().GetFrom(); from > "2100" {
+			return nil, fault.InvalidParameter("span.from", "range", "must not be after to")
+		}
+		now := &reportsv1.Takings{Paid: 130_000, Refunded: 5_000, Gross: 125_000, Net: 104_167, Tax: 20_833, Payments: 104, Refunds: 4}
+		before := &reportsv1.Takings{Paid: 100_000, Gross: 100_000, Net: 100_000, Payments: 80}
+		rows := map[reportsv1.TakingsGrouping][]*reportsv1.TakingsRow{
+			reportsv1.TakingsGrouping_TAKINGS_GROUPING_DAY:    {{Key: "2026-10-01", Takings: now, Before: before}, {Key: "2026-10-02"}},
+			reportsv1.TakingsGrouping_TAKINGS_GROUPING_METHOD: {{Key: "CASH", Takings: now}, {Key: "BANK_TRANSFER", Before: before}},
+			reportsv1.TakingsGrouping_TAKINGS_GROUPING_TAX:    {{Key: "750", Takings: now}},
+			reportsv1.TakingsGrouping_TAKINGS_GROUPING_PRODUCT: {
+				{Key: "evt_1", Title: "=Yoga & <b>", ProductKind: reportsv1.ProductKind_PRODUCT_KIND_EVENT, Takings: now, Before: before}, {Takings: before},
+			},
+		}
+		return &reportsv1.GetTakingsResponse{
+			Compared: compared, Currency: "GBP", Currencies: []string{"EUR", "GBP"}, Total: now, TotalBefore: before, Rows: rows[req.GetGroupBy()],
+		}, nil
+	})
+	on(w.backend, "GetAttendance", func(req *reportsv1.GetAttendanceRequest) (*reportsv1.GetAttendanceResponse, error) {
+		a := &reportsv1.Attendance{Dates: 4, Booked: 30, Attended: 25, NoShows: 5, Capacity: 36, BookedOfCapacity: 30, Cancelled: 3, CancelledLate: 1}
+		rows := []*reportsv1.AttendanceRow{{Key: "evt_1", Title: "Pilates", Attendance: a}}
+		if req.GetGroupBy() == reportsv1.AttendanceGrouping_ATTENDANCE_GROUPING_WEEKDAY {
+			rows = []*reportsv1.AttendanceRow{{Key: "7", Attendance: a}}
+		}
+		return &reportsv1.GetAttendanceResponse{Compared: compared, Total: a, TotalBefore: &reportsv1.Attendance{}, Rows: rows}, nil
+	})
+	on(w.backend, "GetCredits", func(*reportsv1.GetCreditsRequest) (*reportsv1.GetCreditsResponse, error) {
+		c := &reportsv1.Credits{Opening: 100, Closing: 80, Added: 20, Used: -38, Expired: -2, ClosingWorth: 96_000}
+		return &reportsv1.GetCreditsResponse{
+			Compared: compared, Currency: "GBP", Total: c, TotalBefore: &reportsv1.Credits{Closing: 100},
+			Rows: []*reportsv1.CreditsRow{{PassTypeId: "pass_1", Title: "Ten classes", Credits: c}},
+		}, nil
+	})
+	on(w.backend, "GetCustomers", func(*reportsv1.GetCustomersRequest) (*reportsv1.GetCustomersResponse, error) {
+		c := &reportsv1.Customers{Total: 900, New: 12, Active: 240, Lost: 31, Returned: 7}
+		return &reportsv1.GetCustomersResponse{
+			Compared: compared, Total: c, TotalBefore: &reportsv1.Customers{Active: 300}, Rows: []*reportsv1.CustomersRow{{Key: "2026-10-01", Customers: c}},
+		}, nil
+	})
+	on(w.backend, "ListExpiringPasses", func(*reportsv1.ListExpiringPassesRequest) (*reportsv1.ListExpiringPassesResponse, error) {
+		return &reportsv1.ListExpiringPassesResponse{
+			Total: 2, AsOf: timestamppb.Now(), Complete: true,
+			Passes: []*reportsv1.ExpiringPass{
+				{CustomerPassId: "cp_1", CustomerId: "cust_1", PassTypeId: "pass_1", Title: "Ten classes", ExpiryDate: "2026-12-05", RemainingUses: 3, Worth: 3600, Currency: "GBP"},
+				{CustomerPassId: "cp_2", CustomerId: "cust_2", PassTypeId: "pass_2", Title: "Unlimited", ExpiryDate: "2026-12-06", RemainingUses: 999999, UnlimitedUses: true},
+			},
+		}, nil
+	})
+	on(w.backend, "BatchGetCustomers", func(req *customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
+		return &customerv1.BatchGetCustomersResponse{Customers: []*customerv1.Customer{{Id: "cust_1", FirstName: "Zoë", LastName: "Brien"}}}, nil
+	})
+	return compared
+}
+
+func TestReports(t *testing.T) {
+	t.Parallel()
+	t.Run("the overview shows the figures of every report, compared with the span before", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		withReports(w)
+		w.get("/reports").must(t, "Takings", "£1,250.00", "before: £1,000.00", "25% more", "83%", "Active customers", "240", "20% less",
+			"Credits at the end", "80", "2 passes with credits left expire", "1 Oct 2026 to 31 Oct 2026, compared with 1 Sep 2026 to 30 Sep 2026")
+	})
+	t.Run("takings by each grouping have a table and a chart", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		withReports(w)
+		for by, wants := range map[string][]string{
+			"day": {"Thu 1 Oct", `class="chart"`, "£50.00"}, "method": {"Cash", "Bank transfer", `class="bars"`},
+			"tax": {"7.5%"}, "product": {`<a href="/events/evt_1">`, "=Yoga &amp; &lt;b&gt;", "All others", "adds up everything"},
+		} {
+			w.get("/reports/takings?by="+by).must(t, append(wants, "£1,250.00", "Download as CSV", "104")...)
+		}
+	})
+	t.Run("attendance shows occupancy, and a share of nothing as a dash", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		withReports(w)
+		w.get("/reports/attendance").must(t, "Pilates", "83%", "before: –")
+		w.get("/reports/attendance?by=weekday").must(t, "Sunday")
+	})
+	t.Run("a span that the service refuses is explained, and the person stays at the reports", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		withReports(w)
+		res := w.get("/reports/takings?from=2101-01-01&to=2100-01-01")
+		if res.Header.Get("Location") != "/reports" {
+			t.Errorf("leads to %q", res.Header.Get("Location"))
+		}
+		w.get("/reports").must(t, "must not be after to")
+	})
+	t.Run("passes that expire soon lead to the customer and the pass", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		withReports(w)
+		w.get("/reports/expiring-passes").must(t, `<a href="/customers/cust_1" dir="auto">Zoë Brien</a>`, `href="/passes/cp_1"`, "5 Dec 2026", "£36.00", "Unknown customer")
+	})
+	t.Run("the page of a month has every report", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		withReports(w)
+		w.get("/reports/month?month=2026-10").must(t, "Report for October 2026", "Takings: Payment method", "Attendance: Weekday", "Customers: Week",
+			"Credits outstanding: Pass type", "/reports/month?month=2026-09", "data-print")
+	})
+	t.Run("an unknown report does not exist", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		if res := w.get("/reports/secrets"); res.StatusCode != http.StatusNotFound {
+			t.Errorf("status %d", res.StatusCode)
+		}
+	})
+}
+
+func TestReportFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	withReports(w)
+	res := w.get("/reports/takings/csv?by=product")
+	if got := res.Header.Get("Content-Type"); got != "text/csv; charset=utf-8" {
+		t.Errorf("Content-Type %q", got)
+	}
+	if got := res.Header.Get("Content-Disposition"); got != `attachment; filename="takings-2026-10-01-2026-10-31.csv"` {
+		t.Errorf("Content-Disposition %q", got)
+	}
+	lines := strings.Split(strings.TrimSpace(res.body), "\n")
+	for i, want := range []string{
+		csvfile.Mark + "product,title,gross,gross_before,paid,paid_before,refunded,refunded_before,net,net_before,tax,tax_before,payments,payments_before,refunds,refunds_before",
+		"evt_1,'=Yoga & <b>,1250.00,1000.00,1300.00,1000.00,50.00,0.00,1041.67,1000.00,208.33,0.00,104,80,4,0",
+		",All others,1000.00,0.00",
+		",Total,1250.00,1000.00",
+	} {
+		if i >= len(lines) || !strings.HasPrefix(strings.TrimSpace(lines[i]), want) {
+			t.Errorf("line %d is %q, want %q", i+1, lines[min(i, len(lines)-1)], want)
+		}
+	}
+}
+
+// englishTexts returns the texts of English in the United Kingdom.
+func englishTexts(t *testing.T) *texts {
+	t.Helper()
+	p, err := embeddedPages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.catalogue.of("", "en-GB")
+}
+
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	english := englishTexts(t)
+	for _, c := range []struct {
+		f    figure
+		text string
+		cell csvfile.Cell
+	}{
+		{number(1250), "1,250", csvfile.Int(1250)}, {number(-3), "-3", csvfile.Int(-3)}, {amountOf(-5, "GBP"), "−£0.05", csvfile.Own("-0.05")}, {amountOf(125_099, "EUR"), "€1,250.99", csvfile.Own("1250.99")},
+		{part(1, 3), "33%", csvfile.Own("0.3333")}, {part(0, 0), "–", csvfile.Cell{}}, {part(5, 4), "125%", csvfile.Own("1.2500")},
+	} {
+		if got := c.f.print(english); got != c.text || c.f.cell() != c.cell {
+			t.Errorf("%+v is %q and %v, want %q and %v", c.f, got, c.f.cell(), c.text, c.cell)
+		}
+	}
+	for _, c := range []struct {
+		now, before figure
+		want        string
+	}{
+		{number(3), number(2), "50% more"}, {number(1), number(2), "50% less"}, {number(2), number(2), "the same"}, {number(2), number(0), ""},
+		{part(3, 4), part(1, 2), "25 points more"}, {part(51, 100), part(1, 2), "1 point more"}, {part(0, 0), part(1, 2), ""}, {number(0), number(5), "100% less"},
+		{number(-2), number(5), ""},
+	} {
+		if got := english.text(c.now.change(c.before)); got != c.want {
+			t.Errorf("%+v after %+v is %q, want %q", c.now, c.before, got, c.want)
+		}
+	}
+}
+
+func TestChartsOfReports(t *testing.T) {
+	t.Parallel()
+	english := englishTexts(t)
+	rows := make([]reportRow, 40)
+	for i := range rows {
+		rows[i] = reportRow{Label: fmt.Sprint(i), Now: []figure{number(int64(i) - 1)}, Before: []figure{number(3)}}
+	}
+	c := chartOf(english, rows, true)
+	if len(c.Columns) != 40 || c.Ticks[2].Text != "40" || len(c.Labels) > 12 {
+		t.Errorf("%d columns, ticks %v, %d labels", len(c.Columns), c.Ticks, len(c.Labels))
+	}
+	for _, bar := range c.Columns {
+		if bar.Height < 0 || bar.Y < reportTop || bar.Y+bar.Height > reportChartHeight {
+			t.Errorf("a column outside the chart: %+v", bar)
+		}
+	}
+	across := chartOf(english, rows, false)
+	if len(across.Bars) != maxBars || across.More != 25 {
+		t.Errorf("%d bars and %d more", len(across.Bars), across.More)
+	}
+	if c := chartOf(english, []reportRow{{Now: []figure{number(0)}, Before: []figure{number(0)}}}, true); c != nil {
+		t.Error("a chart of nothing")
+	}
+}
