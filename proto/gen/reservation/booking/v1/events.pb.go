@@ -268,9 +268,11 @@ type EventCancelled struct {
 	// The event after the change, with at most 100 dates as GetEvent chooses them.
 	Event *Event `protobuf:"bytes,4,opt,name=event,proto3" json:"event,omitempty"`
 	// The event before the change, in the same form.
-	Previous      *Event `protobuf:"bytes,5,opt,name=previous,proto3" json:"previous,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Previous *Event `protobuf:"bytes,5,opt,name=previous,proto3" json:"previous,omitempty"`
+	// date_ identifiers of all dates that were cancelled with the event.
+	CancelledDateIds []string `protobuf:"bytes,6,rep,name=cancelled_date_ids,json=cancelledDateIds,proto3" json:"cancelled_date_ids,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *EventCancelled) Reset() {
@@ -334,6 +336,13 @@ func (x *EventCancelled) GetEvent() *Event {
 func (x *EventCancelled) GetPrevious() *Event {
 	if x != nil {
 		return x.Previous
+	}
+	return nil
+}
+
+func (x *EventCancelled) GetCancelledDateIds() []string {
+	if x != nil {
+		return x.CancelledDateIds
 	}
 	return nil
 }
@@ -873,6 +882,52 @@ func (x *BookingTransferred) GetActor() string {
 	return ""
 }
 
+// TransactionsImported is published as transactions_imported, for at most 200 bookings of a batch. An import
+// has one or more of these events, and no booking_confirmed.
+type TransactionsImported struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Bookings      []*BookingSnapshot     `protobuf:"bytes,1,rep,name=bookings,proto3" json:"bookings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TransactionsImported) Reset() {
+	*x = TransactionsImported{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TransactionsImported) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TransactionsImported) ProtoMessage() {}
+
+func (x *TransactionsImported) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TransactionsImported.ProtoReflect.Descriptor instead.
+func (*TransactionsImported) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *TransactionsImported) GetBookings() []*BookingSnapshot {
+	if x != nil {
+		return x.Bookings
+	}
+	return nil
+}
+
 // WaitlistJoined is published as waitlist_joined. Entries in domain events have no position.
 type WaitlistJoined struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -883,7 +938,7 @@ type WaitlistJoined struct {
 
 func (x *WaitlistJoined) Reset() {
 	*x = WaitlistJoined{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -895,7 +950,7 @@ func (x *WaitlistJoined) String() string {
 func (*WaitlistJoined) ProtoMessage() {}
 
 func (x *WaitlistJoined) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -908,7 +963,7 @@ func (x *WaitlistJoined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistJoined.ProtoReflect.Descriptor instead.
 func (*WaitlistJoined) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{13}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *WaitlistJoined) GetEntry() *WaitlistEntry {
@@ -931,7 +986,7 @@ type WaitlistOffered struct {
 
 func (x *WaitlistOffered) Reset() {
 	*x = WaitlistOffered{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -943,7 +998,7 @@ func (x *WaitlistOffered) String() string {
 func (*WaitlistOffered) ProtoMessage() {}
 
 func (x *WaitlistOffered) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -956,7 +1011,7 @@ func (x *WaitlistOffered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistOffered.ProtoReflect.Descriptor instead.
 func (*WaitlistOffered) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{14}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WaitlistOffered) GetEntry() *WaitlistEntry {
@@ -986,7 +1041,7 @@ type WaitlistPassedOver struct {
 
 func (x *WaitlistPassedOver) Reset() {
 	*x = WaitlistPassedOver{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +1053,7 @@ func (x *WaitlistPassedOver) String() string {
 func (*WaitlistPassedOver) ProtoMessage() {}
 
 func (x *WaitlistPassedOver) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +1066,7 @@ func (x *WaitlistPassedOver) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistPassedOver.ProtoReflect.Descriptor instead.
 func (*WaitlistPassedOver) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{15}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WaitlistPassedOver) GetEntry() *WaitlistEntry {
@@ -1041,7 +1096,7 @@ type WaitlistEnded struct {
 
 func (x *WaitlistEnded) Reset() {
 	*x = WaitlistEnded{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1053,7 +1108,7 @@ func (x *WaitlistEnded) String() string {
 func (*WaitlistEnded) ProtoMessage() {}
 
 func (x *WaitlistEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1066,7 +1121,7 @@ func (x *WaitlistEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistEnded.ProtoReflect.Descriptor instead.
 func (*WaitlistEnded) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{16}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WaitlistEnded) GetEntry() *WaitlistEntry {
@@ -1096,7 +1151,7 @@ type HoldExpired struct {
 
 func (x *HoldExpired) Reset() {
 	*x = HoldExpired{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1108,7 +1163,7 @@ func (x *HoldExpired) String() string {
 func (*HoldExpired) ProtoMessage() {}
 
 func (x *HoldExpired) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1121,7 +1176,7 @@ func (x *HoldExpired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldExpired.ProtoReflect.Descriptor instead.
 func (*HoldExpired) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{17}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *HoldExpired) GetHold() *Hold {
@@ -1148,7 +1203,7 @@ type AppointmentBooked struct {
 
 func (x *AppointmentBooked) Reset() {
 	*x = AppointmentBooked{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1160,7 +1215,7 @@ func (x *AppointmentBooked) String() string {
 func (*AppointmentBooked) ProtoMessage() {}
 
 func (x *AppointmentBooked) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1173,7 +1228,7 @@ func (x *AppointmentBooked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppointmentBooked.ProtoReflect.Descriptor instead.
 func (*AppointmentBooked) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{18}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AppointmentBooked) GetAppointment() *Appointment {
@@ -1196,7 +1251,7 @@ type AppointmentMoved struct {
 
 func (x *AppointmentMoved) Reset() {
 	*x = AppointmentMoved{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1208,7 +1263,7 @@ func (x *AppointmentMoved) String() string {
 func (*AppointmentMoved) ProtoMessage() {}
 
 func (x *AppointmentMoved) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1221,7 +1276,7 @@ func (x *AppointmentMoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppointmentMoved.ProtoReflect.Descriptor instead.
 func (*AppointmentMoved) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{19}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AppointmentMoved) GetAppointment() *Appointment {
@@ -1251,7 +1306,7 @@ type AppointmentCancelled struct {
 
 func (x *AppointmentCancelled) Reset() {
 	*x = AppointmentCancelled{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1263,7 +1318,7 @@ func (x *AppointmentCancelled) String() string {
 func (*AppointmentCancelled) ProtoMessage() {}
 
 func (x *AppointmentCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1276,7 +1331,7 @@ func (x *AppointmentCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppointmentCancelled.ProtoReflect.Descriptor instead.
 func (*AppointmentCancelled) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{20}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AppointmentCancelled) GetAppointment() *Appointment {
@@ -1300,15 +1355,18 @@ type BookingSnapshot struct {
 	Purchaser     *CustomerReference     `protobuf:"bytes,2,opt,name=purchaser,proto3" json:"purchaser,omitempty"`
 	PurchasedAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=purchased_at,json=purchasedAt,proto3" json:"purchased_at,omitempty"`
 	// The transaction's version; a consumer keeps the highest version that it has seen.
-	Version       int64    `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
-	Booking       *Booking `protobuf:"bytes,5,opt,name=booking,proto3" json:"booking,omitempty"`
+	Version int64    `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	Booking *Booking `protobuf:"bytes,5,opt,name=booking,proto3" json:"booking,omitempty"`
+	// Every amount that was paid for the booking or refunded, oldest first; empty for a payment by pass and for
+	// a free booking. Snapshots in the field previous have none.
+	Movements     []*MoneyMovement `protobuf:"bytes,6,rep,name=movements,proto3" json:"movements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *BookingSnapshot) Reset() {
 	*x = BookingSnapshot{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1320,7 +1378,7 @@ func (x *BookingSnapshot) String() string {
 func (*BookingSnapshot) ProtoMessage() {}
 
 func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1333,7 +1391,7 @@ func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingSnapshot.ProtoReflect.Descriptor instead.
 func (*BookingSnapshot) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{21}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *BookingSnapshot) GetTransactionId() string {
@@ -1371,6 +1429,122 @@ func (x *BookingSnapshot) GetBooking() *Booking {
 	return nil
 }
 
+func (x *BookingSnapshot) GetMovements() []*MoneyMovement {
+	if x != nil {
+		return x.Movements
+	}
+	return nil
+}
+
+// MoneyMovement is an amount that was paid for a booking, or refunded. Movements are never changed.
+type MoneyMovement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 for the purchase; a movement of a later change has 1 plus the number of its entry in the history. 0 is a
+	// refund that an earlier release or an import recorded without its own entry.
+	Sequence int32 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Minor units, tax included; negative: refunded.
+	Gross int64 `protobuf:"varint,2,opt,name=gross,proto3" json:"gross,omitempty"`
+	// Minor units, without tax. The net amounts of a payment that is refunded completely add up to 0.
+	Net int64 `protobuf:"varint,3,opt,name=net,proto3" json:"net,omitempty"`
+	// ISO 4217.
+	Currency string `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
+	// Not pass and not free.
+	Method PaymentMethod `protobuf:"varint,5,opt,name=method,proto3,enum=reservation.booking.v1.PaymentMethod" json:"method,omitempty"`
+	// The tax rate of the pricing option at the payment, in basis points; of a refund, that of the purchase.
+	TaxRateBasisPoints int32                  `protobuf:"varint,6,opt,name=tax_rate_basis_points,json=taxRateBasisPoints,proto3" json:"tax_rate_basis_points,omitempty"`
+	At                 *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=at,proto3" json:"at,omitempty"`
+	// YYYY-MM-DD: the day of at in the time zone that the company had then.
+	Day           string `protobuf:"bytes,8,opt,name=day,proto3" json:"day,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MoneyMovement) Reset() {
+	*x = MoneyMovement{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MoneyMovement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MoneyMovement) ProtoMessage() {}
+
+func (x *MoneyMovement) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MoneyMovement.ProtoReflect.Descriptor instead.
+func (*MoneyMovement) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *MoneyMovement) GetSequence() int32 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *MoneyMovement) GetGross() int64 {
+	if x != nil {
+		return x.Gross
+	}
+	return 0
+}
+
+func (x *MoneyMovement) GetNet() int64 {
+	if x != nil {
+		return x.Net
+	}
+	return 0
+}
+
+func (x *MoneyMovement) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *MoneyMovement) GetMethod() PaymentMethod {
+	if x != nil {
+		return x.Method
+	}
+	return PaymentMethod_PAYMENT_METHOD_UNSPECIFIED
+}
+
+func (x *MoneyMovement) GetTaxRateBasisPoints() int32 {
+	if x != nil {
+		return x.TaxRateBasisPoints
+	}
+	return 0
+}
+
+func (x *MoneyMovement) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *MoneyMovement) GetDay() string {
+	if x != nil {
+		return x.Day
+	}
+	return ""
+}
+
 var File_reservation_booking_v1_events_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_events_proto_rawDesc = "" +
@@ -1389,13 +1563,14 @@ const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\bprevious\x18\x02 \x01(\v2\x1d.reservation.booking.v1.EventR\bprevious\"C\n" +
 	"\fEventDeleted\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\x03R\aversion\"\xcd\x01\n" +
+	"\aversion\x18\x02 \x01(\x03R\aversion\"\xfb\x01\n" +
 	"\x0eEventCancelled\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\x03R\aversion\x123\n" +
 	"\x05event\x18\x04 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\x129\n" +
-	"\bprevious\x18\x05 \x01(\v2\x1d.reservation.booking.v1.EventR\bprevious\"\x86\x02\n" +
+	"\bprevious\x18\x05 \x01(\v2\x1d.reservation.booking.v1.EventR\bprevious\x12,\n" +
+	"\x12cancelled_date_ids\x18\x06 \x03(\tR\x10cancelledDateIds\"\x86\x02\n" +
 	"\x10EventDateUpdated\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x125\n" +
 	"\x04date\x18\x02 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12\x18\n" +
@@ -1432,7 +1607,9 @@ const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\x12BookingTransferred\x12A\n" +
 	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\x12C\n" +
 	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\x12\x14\n" +
-	"\x05actor\x18\x03 \x01(\tR\x05actor\"M\n" +
+	"\x05actor\x18\x03 \x01(\tR\x05actor\"[\n" +
+	"\x14TransactionsImported\x12C\n" +
+	"\bbookings\x18\x01 \x03(\v2'.reservation.booking.v1.BookingSnapshotR\bbookings\"M\n" +
 	"\x0eWaitlistJoined\x12;\n" +
 	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\x91\x01\n" +
 	"\x0fWaitlistOffered\x12;\n" +
@@ -1454,13 +1631,23 @@ const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\bprevious\x18\x02 \x01(\v2#.reservation.booking.v1.AppointmentR\bprevious\"\x9e\x01\n" +
 	"\x14AppointmentCancelled\x12E\n" +
 	"\vappointment\x18\x01 \x01(\v2#.reservation.booking.v1.AppointmentR\vappointment\x12?\n" +
-	"\bprevious\x18\x02 \x01(\v2#.reservation.booking.v1.AppointmentR\bprevious\"\x95\x02\n" +
+	"\bprevious\x18\x02 \x01(\v2#.reservation.booking.v1.AppointmentR\bprevious\"\xda\x02\n" +
 	"\x0fBookingSnapshot\x12%\n" +
 	"\x0etransaction_id\x18\x01 \x01(\tR\rtransactionId\x12G\n" +
 	"\tpurchaser\x18\x02 \x01(\v2).reservation.booking.v1.CustomerReferenceR\tpurchaser\x12=\n" +
 	"\fpurchased_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vpurchasedAt\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\x03R\aversion\x129\n" +
-	"\abooking\x18\x05 \x01(\v2\x1f.reservation.booking.v1.BookingR\abookingB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
+	"\abooking\x18\x05 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12C\n" +
+	"\tmovements\x18\x06 \x03(\v2%.reservation.booking.v1.MoneyMovementR\tmovements\"\x9f\x02\n" +
+	"\rMoneyMovement\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\x05R\bsequence\x12\x14\n" +
+	"\x05gross\x18\x02 \x01(\x03R\x05gross\x12\x10\n" +
+	"\x03net\x18\x03 \x01(\x03R\x03net\x12\x1a\n" +
+	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12=\n" +
+	"\x06method\x18\x05 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\x06method\x121\n" +
+	"\x15tax_rate_basis_points\x18\x06 \x01(\x05R\x12taxRateBasisPoints\x12*\n" +
+	"\x02at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
+	"\x03day\x18\b \x01(\tR\x03dayB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
 var (
 	file_reservation_booking_v1_events_proto_rawDescOnce sync.Once
@@ -1474,7 +1661,7 @@ func file_reservation_booking_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_events_proto_rawDescData
 }
 
-var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*EventCreated)(nil),          // 0: reservation.booking.v1.EventCreated
 	(*EventDatesAdded)(nil),       // 1: reservation.booking.v1.EventDatesAdded
@@ -1489,75 +1676,81 @@ var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*BookingRefunded)(nil),       // 10: reservation.booking.v1.BookingRefunded
 	(*BookingMoved)(nil),          // 11: reservation.booking.v1.BookingMoved
 	(*BookingTransferred)(nil),    // 12: reservation.booking.v1.BookingTransferred
-	(*WaitlistJoined)(nil),        // 13: reservation.booking.v1.WaitlistJoined
-	(*WaitlistOffered)(nil),       // 14: reservation.booking.v1.WaitlistOffered
-	(*WaitlistPassedOver)(nil),    // 15: reservation.booking.v1.WaitlistPassedOver
-	(*WaitlistEnded)(nil),         // 16: reservation.booking.v1.WaitlistEnded
-	(*HoldExpired)(nil),           // 17: reservation.booking.v1.HoldExpired
-	(*AppointmentBooked)(nil),     // 18: reservation.booking.v1.AppointmentBooked
-	(*AppointmentMoved)(nil),      // 19: reservation.booking.v1.AppointmentMoved
-	(*AppointmentCancelled)(nil),  // 20: reservation.booking.v1.AppointmentCancelled
-	(*BookingSnapshot)(nil),       // 21: reservation.booking.v1.BookingSnapshot
-	(*Event)(nil),                 // 22: reservation.booking.v1.Event
-	(*EventDate)(nil),             // 23: reservation.booking.v1.EventDate
-	(*ScheduledDate)(nil),         // 24: reservation.booking.v1.ScheduledDate
-	(PaymentMethod)(0),            // 25: reservation.booking.v1.PaymentMethod
-	(*WaitlistEntry)(nil),         // 26: reservation.booking.v1.WaitlistEntry
-	(*Hold)(nil),                  // 27: reservation.booking.v1.Hold
-	(*Appointment)(nil),           // 28: reservation.booking.v1.Appointment
-	(*CustomerReference)(nil),     // 29: reservation.booking.v1.CustomerReference
-	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
-	(*Booking)(nil),               // 31: reservation.booking.v1.Booking
+	(*TransactionsImported)(nil),  // 13: reservation.booking.v1.TransactionsImported
+	(*WaitlistJoined)(nil),        // 14: reservation.booking.v1.WaitlistJoined
+	(*WaitlistOffered)(nil),       // 15: reservation.booking.v1.WaitlistOffered
+	(*WaitlistPassedOver)(nil),    // 16: reservation.booking.v1.WaitlistPassedOver
+	(*WaitlistEnded)(nil),         // 17: reservation.booking.v1.WaitlistEnded
+	(*HoldExpired)(nil),           // 18: reservation.booking.v1.HoldExpired
+	(*AppointmentBooked)(nil),     // 19: reservation.booking.v1.AppointmentBooked
+	(*AppointmentMoved)(nil),      // 20: reservation.booking.v1.AppointmentMoved
+	(*AppointmentCancelled)(nil),  // 21: reservation.booking.v1.AppointmentCancelled
+	(*BookingSnapshot)(nil),       // 22: reservation.booking.v1.BookingSnapshot
+	(*MoneyMovement)(nil),         // 23: reservation.booking.v1.MoneyMovement
+	(*Event)(nil),                 // 24: reservation.booking.v1.Event
+	(*EventDate)(nil),             // 25: reservation.booking.v1.EventDate
+	(*ScheduledDate)(nil),         // 26: reservation.booking.v1.ScheduledDate
+	(PaymentMethod)(0),            // 27: reservation.booking.v1.PaymentMethod
+	(*WaitlistEntry)(nil),         // 28: reservation.booking.v1.WaitlistEntry
+	(*Hold)(nil),                  // 29: reservation.booking.v1.Hold
+	(*Appointment)(nil),           // 30: reservation.booking.v1.Appointment
+	(*CustomerReference)(nil),     // 31: reservation.booking.v1.CustomerReference
+	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
+	(*Booking)(nil),               // 33: reservation.booking.v1.Booking
 }
 var file_reservation_booking_v1_events_proto_depIdxs = []int32{
-	22, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
-	23, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
-	22, // 2: reservation.booking.v1.EventDatesAdded.event:type_name -> reservation.booking.v1.Event
-	22, // 3: reservation.booking.v1.EventDatesAdded.previous:type_name -> reservation.booking.v1.Event
-	22, // 4: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
-	22, // 5: reservation.booking.v1.EventUpdated.previous:type_name -> reservation.booking.v1.Event
-	22, // 6: reservation.booking.v1.EventCancelled.event:type_name -> reservation.booking.v1.Event
-	22, // 7: reservation.booking.v1.EventCancelled.previous:type_name -> reservation.booking.v1.Event
-	23, // 8: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
-	24, // 9: reservation.booking.v1.EventDateUpdated.scheduled:type_name -> reservation.booking.v1.ScheduledDate
-	24, // 10: reservation.booking.v1.EventDateUpdated.previous:type_name -> reservation.booking.v1.ScheduledDate
-	23, // 11: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
-	24, // 12: reservation.booking.v1.EventDateCancelled.scheduled:type_name -> reservation.booking.v1.ScheduledDate
-	24, // 13: reservation.booking.v1.EventDateCancelled.previous:type_name -> reservation.booking.v1.ScheduledDate
-	21, // 14: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	21, // 15: reservation.booking.v1.AttendanceRecorded.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	21, // 16: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	21, // 17: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	21, // 18: reservation.booking.v1.BookingCancelled.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	21, // 19: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	21, // 20: reservation.booking.v1.BookingRefunded.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	21, // 21: reservation.booking.v1.BookingMoved.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	21, // 22: reservation.booking.v1.BookingMoved.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	25, // 23: reservation.booking.v1.BookingMoved.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	21, // 24: reservation.booking.v1.BookingTransferred.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	21, // 25: reservation.booking.v1.BookingTransferred.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	26, // 26: reservation.booking.v1.WaitlistJoined.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	26, // 27: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	26, // 28: reservation.booking.v1.WaitlistOffered.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	26, // 29: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	26, // 30: reservation.booking.v1.WaitlistPassedOver.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	26, // 31: reservation.booking.v1.WaitlistEnded.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	26, // 32: reservation.booking.v1.WaitlistEnded.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	27, // 33: reservation.booking.v1.HoldExpired.hold:type_name -> reservation.booking.v1.Hold
-	27, // 34: reservation.booking.v1.HoldExpired.previous:type_name -> reservation.booking.v1.Hold
-	28, // 35: reservation.booking.v1.AppointmentBooked.appointment:type_name -> reservation.booking.v1.Appointment
-	28, // 36: reservation.booking.v1.AppointmentMoved.appointment:type_name -> reservation.booking.v1.Appointment
-	28, // 37: reservation.booking.v1.AppointmentMoved.previous:type_name -> reservation.booking.v1.Appointment
-	28, // 38: reservation.booking.v1.AppointmentCancelled.appointment:type_name -> reservation.booking.v1.Appointment
-	28, // 39: reservation.booking.v1.AppointmentCancelled.previous:type_name -> reservation.booking.v1.Appointment
-	29, // 40: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	30, // 41: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
-	31, // 42: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
-	43, // [43:43] is the sub-list for method output_type
-	43, // [43:43] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	24, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
+	25, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
+	24, // 2: reservation.booking.v1.EventDatesAdded.event:type_name -> reservation.booking.v1.Event
+	24, // 3: reservation.booking.v1.EventDatesAdded.previous:type_name -> reservation.booking.v1.Event
+	24, // 4: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
+	24, // 5: reservation.booking.v1.EventUpdated.previous:type_name -> reservation.booking.v1.Event
+	24, // 6: reservation.booking.v1.EventCancelled.event:type_name -> reservation.booking.v1.Event
+	24, // 7: reservation.booking.v1.EventCancelled.previous:type_name -> reservation.booking.v1.Event
+	25, // 8: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
+	26, // 9: reservation.booking.v1.EventDateUpdated.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	26, // 10: reservation.booking.v1.EventDateUpdated.previous:type_name -> reservation.booking.v1.ScheduledDate
+	25, // 11: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
+	26, // 12: reservation.booking.v1.EventDateCancelled.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	26, // 13: reservation.booking.v1.EventDateCancelled.previous:type_name -> reservation.booking.v1.ScheduledDate
+	22, // 14: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	22, // 15: reservation.booking.v1.AttendanceRecorded.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	22, // 16: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	22, // 17: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	22, // 18: reservation.booking.v1.BookingCancelled.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	22, // 19: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	22, // 20: reservation.booking.v1.BookingRefunded.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	22, // 21: reservation.booking.v1.BookingMoved.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	22, // 22: reservation.booking.v1.BookingMoved.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	27, // 23: reservation.booking.v1.BookingMoved.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	22, // 24: reservation.booking.v1.BookingTransferred.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	22, // 25: reservation.booking.v1.BookingTransferred.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	22, // 26: reservation.booking.v1.TransactionsImported.bookings:type_name -> reservation.booking.v1.BookingSnapshot
+	28, // 27: reservation.booking.v1.WaitlistJoined.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	28, // 28: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	28, // 29: reservation.booking.v1.WaitlistOffered.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	28, // 30: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	28, // 31: reservation.booking.v1.WaitlistPassedOver.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	28, // 32: reservation.booking.v1.WaitlistEnded.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	28, // 33: reservation.booking.v1.WaitlistEnded.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	29, // 34: reservation.booking.v1.HoldExpired.hold:type_name -> reservation.booking.v1.Hold
+	29, // 35: reservation.booking.v1.HoldExpired.previous:type_name -> reservation.booking.v1.Hold
+	30, // 36: reservation.booking.v1.AppointmentBooked.appointment:type_name -> reservation.booking.v1.Appointment
+	30, // 37: reservation.booking.v1.AppointmentMoved.appointment:type_name -> reservation.booking.v1.Appointment
+	30, // 38: reservation.booking.v1.AppointmentMoved.previous:type_name -> reservation.booking.v1.Appointment
+	30, // 39: reservation.booking.v1.AppointmentCancelled.appointment:type_name -> reservation.booking.v1.Appointment
+	30, // 40: reservation.booking.v1.AppointmentCancelled.previous:type_name -> reservation.booking.v1.Appointment
+	31, // 41: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	32, // 42: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
+	33, // 43: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
+	23, // 44: reservation.booking.v1.BookingSnapshot.movements:type_name -> reservation.booking.v1.MoneyMovement
+	27, // 45: reservation.booking.v1.MoneyMovement.method:type_name -> reservation.booking.v1.PaymentMethod
+	32, // 46: reservation.booking.v1.MoneyMovement.at:type_name -> google.protobuf.Timestamp
+	47, // [47:47] is the sub-list for method output_type
+	47, // [47:47] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_events_proto_init() }
@@ -1575,7 +1768,7 @@ func file_reservation_booking_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_events_proto_rawDesc), len(file_reservation_booking_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

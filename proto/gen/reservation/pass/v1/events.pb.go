@@ -70,9 +70,11 @@ func (x *PassTypeCreated) GetPassType() *PassType {
 
 // CustomerPassAssigned is published as customer_pass_assigned.
 type CustomerPassAssigned struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	CustomerPass  *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
-	PassType      *PassType              `protobuf:"bytes,2,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	CustomerPass *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
+	PassType     *PassType              `protobuf:"bytes,2,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
+	// The first entry of the ledger.
+	LedgerEntries []*LedgerEntry `protobuf:"bytes,3,rep,name=ledger_entries,json=ledgerEntries,proto3" json:"ledger_entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -117,6 +119,13 @@ func (x *CustomerPassAssigned) GetCustomerPass() *CustomerPass {
 func (x *CustomerPassAssigned) GetPassType() *PassType {
 	if x != nil {
 		return x.PassType
+	}
+	return nil
+}
+
+func (x *CustomerPassAssigned) GetLedgerEntries() []*LedgerEntry {
+	if x != nil {
+		return x.LedgerEntries
 	}
 	return nil
 }
@@ -172,7 +181,9 @@ type CustomerPassUpdated struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPass *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
 	// The customer pass before the change.
-	Previous      *CustomerPass `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	Previous *CustomerPass `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	// The entries that the change added to the ledger. Every entry is in exactly one event.
+	LedgerEntries []*LedgerEntry `protobuf:"bytes,3,rep,name=ledger_entries,json=ledgerEntries,proto3" json:"ledger_entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -221,21 +232,30 @@ func (x *CustomerPassUpdated) GetPrevious() *CustomerPass {
 	return nil
 }
 
+func (x *CustomerPassUpdated) GetLedgerEntries() []*LedgerEntry {
+	if x != nil {
+		return x.LedgerEntries
+	}
+	return nil
+}
+
 var File_reservation_pass_v1_events_proto protoreflect.FileDescriptor
 
 const file_reservation_pass_v1_events_proto_rawDesc = "" +
 	"\n" +
 	" reservation/pass/v1/events.proto\x12\x13reservation.pass.v1\x1a\x1ereservation/pass/v1/pass.proto\"M\n" +
 	"\x0fPassTypeCreated\x12:\n" +
-	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\x9a\x01\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xe3\x01\n" +
 	"\x14CustomerPassAssigned\x12F\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\x12:\n" +
-	"\tpass_type\x18\x02 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"M\n" +
+	"\tpass_type\x18\x02 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\x12G\n" +
+	"\x0eledger_entries\x18\x03 \x03(\v2 .reservation.pass.v1.LedgerEntryR\rledgerEntries\"M\n" +
 	"\x0fPassTypeUpdated\x12:\n" +
-	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\x9c\x01\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xe5\x01\n" +
 	"\x13CustomerPassUpdated\x12F\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\x12=\n" +
-	"\bprevious\x18\x02 \x01(\v2!.reservation.pass.v1.CustomerPassR\bpreviousB6Z4reservation.dev/proto/gen/reservation/pass/v1;passv1b\x06proto3"
+	"\bprevious\x18\x02 \x01(\v2!.reservation.pass.v1.CustomerPassR\bprevious\x12G\n" +
+	"\x0eledger_entries\x18\x03 \x03(\v2 .reservation.pass.v1.LedgerEntryR\rledgerEntriesB6Z4reservation.dev/proto/gen/reservation/pass/v1;passv1b\x06proto3"
 
 var (
 	file_reservation_pass_v1_events_proto_rawDescOnce sync.Once
@@ -257,19 +277,22 @@ var file_reservation_pass_v1_events_proto_goTypes = []any{
 	(*CustomerPassUpdated)(nil),  // 3: reservation.pass.v1.CustomerPassUpdated
 	(*PassType)(nil),             // 4: reservation.pass.v1.PassType
 	(*CustomerPass)(nil),         // 5: reservation.pass.v1.CustomerPass
+	(*LedgerEntry)(nil),          // 6: reservation.pass.v1.LedgerEntry
 }
 var file_reservation_pass_v1_events_proto_depIdxs = []int32{
 	4, // 0: reservation.pass.v1.PassTypeCreated.pass_type:type_name -> reservation.pass.v1.PassType
 	5, // 1: reservation.pass.v1.CustomerPassAssigned.customer_pass:type_name -> reservation.pass.v1.CustomerPass
 	4, // 2: reservation.pass.v1.CustomerPassAssigned.pass_type:type_name -> reservation.pass.v1.PassType
-	4, // 3: reservation.pass.v1.PassTypeUpdated.pass_type:type_name -> reservation.pass.v1.PassType
-	5, // 4: reservation.pass.v1.CustomerPassUpdated.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	5, // 5: reservation.pass.v1.CustomerPassUpdated.previous:type_name -> reservation.pass.v1.CustomerPass
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	6, // 3: reservation.pass.v1.CustomerPassAssigned.ledger_entries:type_name -> reservation.pass.v1.LedgerEntry
+	4, // 4: reservation.pass.v1.PassTypeUpdated.pass_type:type_name -> reservation.pass.v1.PassType
+	5, // 5: reservation.pass.v1.CustomerPassUpdated.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	5, // 6: reservation.pass.v1.CustomerPassUpdated.previous:type_name -> reservation.pass.v1.CustomerPass
+	6, // 7: reservation.pass.v1.CustomerPassUpdated.ledger_entries:type_name -> reservation.pass.v1.LedgerEntry
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_events_proto_init() }

@@ -536,8 +536,10 @@ type CustomerPass struct {
 	// sub_ identifier of the subscription that the pass belongs to; empty if there is none. Such a pass has
 	// the credits of the current period and those that moved from earlier periods.
 	SubscriptionId string `protobuf:"bytes,17,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// YYYY-MM-DD: the day of created_at in the time zone that the company had then.
+	CreatedOn     string `protobuf:"bytes,18,opt,name=created_on,json=createdOn,proto3" json:"created_on,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CustomerPass) Reset() {
@@ -685,6 +687,13 @@ func (x *CustomerPass) GetPausedSince() *timestamppb.Timestamp {
 func (x *CustomerPass) GetSubscriptionId() string {
 	if x != nil {
 		return x.SubscriptionId
+	}
+	return ""
+}
+
+func (x *CustomerPass) GetCreatedOn() string {
+	if x != nil {
+		return x.CreatedOn
 	}
 	return ""
 }
@@ -3345,7 +3354,9 @@ type LedgerEntry struct {
 	Reason string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Number of the period of the subscription; only for the pass of a subscription: granted and expired,
 	// and 1 for assigned.
-	Period        int32 `protobuf:"varint,10,opt,name=period,proto3" json:"period,omitempty"`
+	Period int32 `protobuf:"varint,10,opt,name=period,proto3" json:"period,omitempty"`
+	// YYYY-MM-DD: the day of created_at in the time zone that the company had then.
+	Day           string `protobuf:"bytes,11,opt,name=day,proto3" json:"day,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3448,6 +3459,13 @@ func (x *LedgerEntry) GetPeriod() int32 {
 		return x.Period
 	}
 	return 0
+}
+
+func (x *LedgerEntry) GetDay() string {
+	if x != nil {
+		return x.Day
+	}
+	return ""
 }
 
 type ListLedgerEntriesRequest struct {
@@ -3616,7 +3634,7 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\aversion\x18\r \x01(\x03R\aversion\x12%\n" +
 	"\x0eunlimited_uses\x18\x0e \x01(\bR\runlimitedUses\x12#\n" +
 	"\rnever_expires\x18\x0f \x01(\bR\fneverExpires\x12\x17\n" +
-	"\aplan_id\x18\x10 \x01(\tR\x06planId\"\xc1\x05\n" +
+	"\aplan_id\x18\x10 \x01(\tR\x06planId\"\xe0\x05\n" +
 	"\fCustomerPass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vcustomer_id\x18\x02 \x01(\tR\n" +
@@ -3642,7 +3660,9 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x0eunlimited_uses\x18\x0e \x01(\bR\runlimitedUses\x12#\n" +
 	"\rnever_expires\x18\x0f \x01(\bR\fneverExpires\x12=\n" +
 	"\fpaused_since\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\vpausedSince\x12'\n" +
-	"\x0fsubscription_id\x18\x11 \x01(\tR\x0esubscriptionId\"\xba\x03\n" +
+	"\x0fsubscription_id\x18\x11 \x01(\tR\x0esubscriptionId\x12\x1d\n" +
+	"\n" +
+	"created_on\x18\x12 \x01(\tR\tcreatedOn\"\xba\x03\n" +
 	"\x15CreatePassTypeRequest\x12\x1e\n" +
 	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12*\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\vdescription\x12\x1d\n" +
@@ -3846,7 +3866,7 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\rredemption_id\x18\x01 \x01(\tR\fredemptionId\x12\x17\n" +
 	"\aitem_id\x18\x02 \x01(\tR\x06itemId\x12(\n" +
 	"\x10customer_pass_id\x18\x03 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
-	"\acredits\x18\x04 \x01(\x05R\acredits\"\xd6\x02\n" +
+	"\acredits\x18\x04 \x01(\x05R\acredits\"\xe8\x02\n" +
 	"\vLedgerEntry\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x03R\bsequence\x128\n" +
 	"\x04kind\x18\x02 \x01(\x0e2$.reservation.pass.v1.LedgerEntryKindR\x04kind\x12\x18\n" +
@@ -3859,7 +3879,8 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\aitem_id\x18\b \x01(\tR\x06itemId\x12\x16\n" +
 	"\x06reason\x18\t \x01(\tR\x06reason\x12\x16\n" +
 	"\x06period\x18\n" +
-	" \x01(\x05R\x06period\"\xcb\x01\n" +
+	" \x01(\x05R\x06period\x12\x10\n" +
+	"\x03day\x18\v \x01(\tR\x03day\"\xcb\x01\n" +
 	"\x18ListLedgerEntriesRequest\x121\n" +
 	"\x10customer_pass_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12'\n" +

@@ -11,6 +11,7 @@ package subscriptionv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -115,8 +116,10 @@ func (x *PlanUpdated) GetPlan() *Plan {
 
 // SubscriptionCreated is published as subscription_created.
 type SubscriptionCreated struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Subscription  *Subscription          `protobuf:"bytes,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Subscription *Subscription          `protobuf:"bytes,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
+	// The movements of money that the change recorded. Every movement is in exactly one event.
+	Movements     []*SubscriptionMovement `protobuf:"bytes,2,rep,name=movements,proto3" json:"movements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -158,13 +161,22 @@ func (x *SubscriptionCreated) GetSubscription() *Subscription {
 	return nil
 }
 
+func (x *SubscriptionCreated) GetMovements() []*SubscriptionMovement {
+	if x != nil {
+		return x.Movements
+	}
+	return nil
+}
+
 // SubscriptionUpdated is published as subscription_updated for each change that has no event of its own,
 // and in addition to subscription_payment_recorded when the status changes.
 type SubscriptionUpdated struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Subscription *Subscription          `protobuf:"bytes,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
 	// The subscription before the change.
-	Previous      *Subscription `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	Previous *Subscription `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	// As in SubscriptionCreated.
+	Movements     []*SubscriptionMovement `protobuf:"bytes,3,rep,name=movements,proto3" json:"movements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -213,11 +225,20 @@ func (x *SubscriptionUpdated) GetPrevious() *Subscription {
 	return nil
 }
 
+func (x *SubscriptionUpdated) GetMovements() []*SubscriptionMovement {
+	if x != nil {
+		return x.Movements
+	}
+	return nil
+}
+
 // SubscriptionRenewed is published as subscription_renewed when a period after the first begins.
 type SubscriptionRenewed struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Subscription  *Subscription          `protobuf:"bytes,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
-	Previous      *Subscription          `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Subscription *Subscription          `protobuf:"bytes,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
+	Previous     *Subscription          `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	// As in SubscriptionCreated.
+	Movements     []*SubscriptionMovement `protobuf:"bytes,3,rep,name=movements,proto3" json:"movements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -262,6 +283,13 @@ func (x *SubscriptionRenewed) GetSubscription() *Subscription {
 func (x *SubscriptionRenewed) GetPrevious() *Subscription {
 	if x != nil {
 		return x.Previous
+	}
+	return nil
+}
+
+func (x *SubscriptionRenewed) GetMovements() []*SubscriptionMovement {
+	if x != nil {
+		return x.Movements
 	}
 	return nil
 }
@@ -323,10 +351,12 @@ func (x *SubscriptionPaymentDue) GetPeriod() *Period {
 // SubscriptionPaymentRecorded is published as subscription_payment_recorded when a payment, a failure or a
 // waiver is recorded.
 type SubscriptionPaymentRecorded struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Subscription  *Subscription          `protobuf:"bytes,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
-	Previous      *Subscription          `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
-	Period        *Period                `protobuf:"bytes,3,opt,name=period,proto3" json:"period,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Subscription *Subscription          `protobuf:"bytes,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
+	Previous     *Subscription          `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	Period       *Period                `protobuf:"bytes,3,opt,name=period,proto3" json:"period,omitempty"`
+	// As in SubscriptionCreated.
+	Movements     []*SubscriptionMovement `protobuf:"bytes,4,rep,name=movements,proto3" json:"movements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -382,11 +412,20 @@ func (x *SubscriptionPaymentRecorded) GetPeriod() *Period {
 	return nil
 }
 
+func (x *SubscriptionPaymentRecorded) GetMovements() []*SubscriptionMovement {
+	if x != nil {
+		return x.Movements
+	}
+	return nil
+}
+
 // SubscriptionEnded is published as subscription_ended.
 type SubscriptionEnded struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Subscription  *Subscription          `protobuf:"bytes,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
-	Previous      *Subscription          `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Subscription *Subscription          `protobuf:"bytes,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
+	Previous     *Subscription          `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	// As in SubscriptionCreated.
+	Movements     []*SubscriptionMovement `protobuf:"bytes,3,rep,name=movements,proto3" json:"movements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -435,33 +474,163 @@ func (x *SubscriptionEnded) GetPrevious() *Subscription {
 	return nil
 }
 
+func (x *SubscriptionEnded) GetMovements() []*SubscriptionMovement {
+	if x != nil {
+		return x.Movements
+	}
+	return nil
+}
+
+// SubscriptionMovement is an amount that was paid for a period of a subscription, or refunded. Movements are
+// never changed.
+type SubscriptionMovement struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the period that was paid; 0: a refund.
+	Period int32 `protobuf:"varint,1,opt,name=period,proto3" json:"period,omitempty"`
+	// Number of the account entry of a refund; 0: a payment.
+	AccountEntry int64 `protobuf:"varint,2,opt,name=account_entry,json=accountEntry,proto3" json:"account_entry,omitempty"`
+	// Minor units; negative: refunded.
+	Amount int64 `protobuf:"varint,3,opt,name=amount,proto3" json:"amount,omitempty"`
+	// ISO 4217.
+	Currency string `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
+	// CARD, CASH, BANK_TRANSFER, ONLINE or OTHER. A refund has the method of the last payment.
+	Method string `protobuf:"bytes,5,opt,name=method,proto3" json:"method,omitempty"`
+	// plan_ identifier: of the period, or of the present plan for a refund.
+	PlanId string                 `protobuf:"bytes,6,opt,name=plan_id,json=planId,proto3" json:"plan_id,omitempty"`
+	At     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=at,proto3" json:"at,omitempty"`
+	// YYYY-MM-DD: the day of at in the time zone that the company had then.
+	Day           string `protobuf:"bytes,8,opt,name=day,proto3" json:"day,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubscriptionMovement) Reset() {
+	*x = SubscriptionMovement{}
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubscriptionMovement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubscriptionMovement) ProtoMessage() {}
+
+func (x *SubscriptionMovement) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubscriptionMovement.ProtoReflect.Descriptor instead.
+func (*SubscriptionMovement) Descriptor() ([]byte, []int) {
+	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SubscriptionMovement) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *SubscriptionMovement) GetAccountEntry() int64 {
+	if x != nil {
+		return x.AccountEntry
+	}
+	return 0
+}
+
+func (x *SubscriptionMovement) GetAmount() int64 {
+	if x != nil {
+		return x.Amount
+	}
+	return 0
+}
+
+func (x *SubscriptionMovement) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *SubscriptionMovement) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *SubscriptionMovement) GetPlanId() string {
+	if x != nil {
+		return x.PlanId
+	}
+	return ""
+}
+
+func (x *SubscriptionMovement) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *SubscriptionMovement) GetDay() string {
+	if x != nil {
+		return x.Day
+	}
+	return ""
+}
+
 var File_reservation_subscription_v1_events_proto protoreflect.FileDescriptor
 
 const file_reservation_subscription_v1_events_proto_rawDesc = "" +
 	"\n" +
-	"(reservation/subscription/v1/events.proto\x12\x1breservation.subscription.v1\x1a&reservation/subscription/v1/plan.proto\x1a.reservation/subscription/v1/subscription.proto\"D\n" +
+	"(reservation/subscription/v1/events.proto\x12\x1breservation.subscription.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&reservation/subscription/v1/plan.proto\x1a.reservation/subscription/v1/subscription.proto\"D\n" +
 	"\vPlanCreated\x125\n" +
 	"\x04plan\x18\x01 \x01(\v2!.reservation.subscription.v1.PlanR\x04plan\"D\n" +
 	"\vPlanUpdated\x125\n" +
-	"\x04plan\x18\x01 \x01(\v2!.reservation.subscription.v1.PlanR\x04plan\"d\n" +
+	"\x04plan\x18\x01 \x01(\v2!.reservation.subscription.v1.PlanR\x04plan\"\xb5\x01\n" +
 	"\x13SubscriptionCreated\x12M\n" +
-	"\fsubscription\x18\x01 \x01(\v2).reservation.subscription.v1.SubscriptionR\fsubscription\"\xab\x01\n" +
+	"\fsubscription\x18\x01 \x01(\v2).reservation.subscription.v1.SubscriptionR\fsubscription\x12O\n" +
+	"\tmovements\x18\x02 \x03(\v21.reservation.subscription.v1.SubscriptionMovementR\tmovements\"\xfc\x01\n" +
 	"\x13SubscriptionUpdated\x12M\n" +
 	"\fsubscription\x18\x01 \x01(\v2).reservation.subscription.v1.SubscriptionR\fsubscription\x12E\n" +
-	"\bprevious\x18\x02 \x01(\v2).reservation.subscription.v1.SubscriptionR\bprevious\"\xab\x01\n" +
+	"\bprevious\x18\x02 \x01(\v2).reservation.subscription.v1.SubscriptionR\bprevious\x12O\n" +
+	"\tmovements\x18\x03 \x03(\v21.reservation.subscription.v1.SubscriptionMovementR\tmovements\"\xfc\x01\n" +
 	"\x13SubscriptionRenewed\x12M\n" +
 	"\fsubscription\x18\x01 \x01(\v2).reservation.subscription.v1.SubscriptionR\fsubscription\x12E\n" +
-	"\bprevious\x18\x02 \x01(\v2).reservation.subscription.v1.SubscriptionR\bprevious\"\xa4\x01\n" +
+	"\bprevious\x18\x02 \x01(\v2).reservation.subscription.v1.SubscriptionR\bprevious\x12O\n" +
+	"\tmovements\x18\x03 \x03(\v21.reservation.subscription.v1.SubscriptionMovementR\tmovements\"\xa4\x01\n" +
 	"\x16SubscriptionPaymentDue\x12M\n" +
 	"\fsubscription\x18\x01 \x01(\v2).reservation.subscription.v1.SubscriptionR\fsubscription\x12;\n" +
-	"\x06period\x18\x02 \x01(\v2#.reservation.subscription.v1.PeriodR\x06period\"\xf0\x01\n" +
+	"\x06period\x18\x02 \x01(\v2#.reservation.subscription.v1.PeriodR\x06period\"\xc1\x02\n" +
 	"\x1bSubscriptionPaymentRecorded\x12M\n" +
 	"\fsubscription\x18\x01 \x01(\v2).reservation.subscription.v1.SubscriptionR\fsubscription\x12E\n" +
 	"\bprevious\x18\x02 \x01(\v2).reservation.subscription.v1.SubscriptionR\bprevious\x12;\n" +
-	"\x06period\x18\x03 \x01(\v2#.reservation.subscription.v1.PeriodR\x06period\"\xa9\x01\n" +
+	"\x06period\x18\x03 \x01(\v2#.reservation.subscription.v1.PeriodR\x06period\x12O\n" +
+	"\tmovements\x18\x04 \x03(\v21.reservation.subscription.v1.SubscriptionMovementR\tmovements\"\xfa\x01\n" +
 	"\x11SubscriptionEnded\x12M\n" +
 	"\fsubscription\x18\x01 \x01(\v2).reservation.subscription.v1.SubscriptionR\fsubscription\x12E\n" +
-	"\bprevious\x18\x02 \x01(\v2).reservation.subscription.v1.SubscriptionR\bpreviousBFZDreservation.dev/proto/gen/reservation/subscription/v1;subscriptionv1b\x06proto3"
+	"\bprevious\x18\x02 \x01(\v2).reservation.subscription.v1.SubscriptionR\bprevious\x12O\n" +
+	"\tmovements\x18\x03 \x03(\v21.reservation.subscription.v1.SubscriptionMovementR\tmovements\"\xf6\x01\n" +
+	"\x14SubscriptionMovement\x12\x16\n" +
+	"\x06period\x18\x01 \x01(\x05R\x06period\x12#\n" +
+	"\raccount_entry\x18\x02 \x01(\x03R\faccountEntry\x12\x16\n" +
+	"\x06amount\x18\x03 \x01(\x03R\x06amount\x12\x1a\n" +
+	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12\x16\n" +
+	"\x06method\x18\x05 \x01(\tR\x06method\x12\x17\n" +
+	"\aplan_id\x18\x06 \x01(\tR\x06planId\x12*\n" +
+	"\x02at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x10\n" +
+	"\x03day\x18\b \x01(\tR\x03dayBFZDreservation.dev/proto/gen/reservation/subscription/v1;subscriptionv1b\x06proto3"
 
 var (
 	file_reservation_subscription_v1_events_proto_rawDescOnce sync.Once
@@ -475,7 +644,7 @@ func file_reservation_subscription_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_subscription_v1_events_proto_rawDescData
 }
 
-var file_reservation_subscription_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_reservation_subscription_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_reservation_subscription_v1_events_proto_goTypes = []any{
 	(*PlanCreated)(nil),                 // 0: reservation.subscription.v1.PlanCreated
 	(*PlanUpdated)(nil),                 // 1: reservation.subscription.v1.PlanUpdated
@@ -485,30 +654,38 @@ var file_reservation_subscription_v1_events_proto_goTypes = []any{
 	(*SubscriptionPaymentDue)(nil),      // 5: reservation.subscription.v1.SubscriptionPaymentDue
 	(*SubscriptionPaymentRecorded)(nil), // 6: reservation.subscription.v1.SubscriptionPaymentRecorded
 	(*SubscriptionEnded)(nil),           // 7: reservation.subscription.v1.SubscriptionEnded
-	(*Plan)(nil),                        // 8: reservation.subscription.v1.Plan
-	(*Subscription)(nil),                // 9: reservation.subscription.v1.Subscription
-	(*Period)(nil),                      // 10: reservation.subscription.v1.Period
+	(*SubscriptionMovement)(nil),        // 8: reservation.subscription.v1.SubscriptionMovement
+	(*Plan)(nil),                        // 9: reservation.subscription.v1.Plan
+	(*Subscription)(nil),                // 10: reservation.subscription.v1.Subscription
+	(*Period)(nil),                      // 11: reservation.subscription.v1.Period
+	(*timestamppb.Timestamp)(nil),       // 12: google.protobuf.Timestamp
 }
 var file_reservation_subscription_v1_events_proto_depIdxs = []int32{
-	8,  // 0: reservation.subscription.v1.PlanCreated.plan:type_name -> reservation.subscription.v1.Plan
-	8,  // 1: reservation.subscription.v1.PlanUpdated.plan:type_name -> reservation.subscription.v1.Plan
-	9,  // 2: reservation.subscription.v1.SubscriptionCreated.subscription:type_name -> reservation.subscription.v1.Subscription
-	9,  // 3: reservation.subscription.v1.SubscriptionUpdated.subscription:type_name -> reservation.subscription.v1.Subscription
-	9,  // 4: reservation.subscription.v1.SubscriptionUpdated.previous:type_name -> reservation.subscription.v1.Subscription
-	9,  // 5: reservation.subscription.v1.SubscriptionRenewed.subscription:type_name -> reservation.subscription.v1.Subscription
-	9,  // 6: reservation.subscription.v1.SubscriptionRenewed.previous:type_name -> reservation.subscription.v1.Subscription
-	9,  // 7: reservation.subscription.v1.SubscriptionPaymentDue.subscription:type_name -> reservation.subscription.v1.Subscription
-	10, // 8: reservation.subscription.v1.SubscriptionPaymentDue.period:type_name -> reservation.subscription.v1.Period
-	9,  // 9: reservation.subscription.v1.SubscriptionPaymentRecorded.subscription:type_name -> reservation.subscription.v1.Subscription
-	9,  // 10: reservation.subscription.v1.SubscriptionPaymentRecorded.previous:type_name -> reservation.subscription.v1.Subscription
-	10, // 11: reservation.subscription.v1.SubscriptionPaymentRecorded.period:type_name -> reservation.subscription.v1.Period
-	9,  // 12: reservation.subscription.v1.SubscriptionEnded.subscription:type_name -> reservation.subscription.v1.Subscription
-	9,  // 13: reservation.subscription.v1.SubscriptionEnded.previous:type_name -> reservation.subscription.v1.Subscription
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	9,  // 0: reservation.subscription.v1.PlanCreated.plan:type_name -> reservation.subscription.v1.Plan
+	9,  // 1: reservation.subscription.v1.PlanUpdated.plan:type_name -> reservation.subscription.v1.Plan
+	10, // 2: reservation.subscription.v1.SubscriptionCreated.subscription:type_name -> reservation.subscription.v1.Subscription
+	8,  // 3: reservation.subscription.v1.SubscriptionCreated.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
+	10, // 4: reservation.subscription.v1.SubscriptionUpdated.subscription:type_name -> reservation.subscription.v1.Subscription
+	10, // 5: reservation.subscription.v1.SubscriptionUpdated.previous:type_name -> reservation.subscription.v1.Subscription
+	8,  // 6: reservation.subscription.v1.SubscriptionUpdated.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
+	10, // 7: reservation.subscription.v1.SubscriptionRenewed.subscription:type_name -> reservation.subscription.v1.Subscription
+	10, // 8: reservation.subscription.v1.SubscriptionRenewed.previous:type_name -> reservation.subscription.v1.Subscription
+	8,  // 9: reservation.subscription.v1.SubscriptionRenewed.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
+	10, // 10: reservation.subscription.v1.SubscriptionPaymentDue.subscription:type_name -> reservation.subscription.v1.Subscription
+	11, // 11: reservation.subscription.v1.SubscriptionPaymentDue.period:type_name -> reservation.subscription.v1.Period
+	10, // 12: reservation.subscription.v1.SubscriptionPaymentRecorded.subscription:type_name -> reservation.subscription.v1.Subscription
+	10, // 13: reservation.subscription.v1.SubscriptionPaymentRecorded.previous:type_name -> reservation.subscription.v1.Subscription
+	11, // 14: reservation.subscription.v1.SubscriptionPaymentRecorded.period:type_name -> reservation.subscription.v1.Period
+	8,  // 15: reservation.subscription.v1.SubscriptionPaymentRecorded.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
+	10, // 16: reservation.subscription.v1.SubscriptionEnded.subscription:type_name -> reservation.subscription.v1.Subscription
+	10, // 17: reservation.subscription.v1.SubscriptionEnded.previous:type_name -> reservation.subscription.v1.Subscription
+	8,  // 18: reservation.subscription.v1.SubscriptionEnded.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
+	12, // 19: reservation.subscription.v1.SubscriptionMovement.at:type_name -> google.protobuf.Timestamp
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_reservation_subscription_v1_events_proto_init() }
@@ -524,7 +701,7 @@ func file_reservation_subscription_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_subscription_v1_events_proto_rawDesc), len(file_reservation_subscription_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -978,7 +978,9 @@ type AccountEntry struct {
 	Reference string                 `protobuf:"bytes,8,opt,name=reference,proto3" json:"reference,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// The subject of the token of the caller that caused the change; empty: a job.
-	Actor         string `protobuf:"bytes,10,opt,name=actor,proto3" json:"actor,omitempty"`
+	Actor string `protobuf:"bytes,10,opt,name=actor,proto3" json:"actor,omitempty"`
+	// YYYY-MM-DD: the day of created_at in the time zone that the company had then.
+	Day           string `protobuf:"bytes,11,opt,name=day,proto3" json:"day,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1079,6 +1081,13 @@ func (x *AccountEntry) GetCreatedAt() *timestamppb.Timestamp {
 func (x *AccountEntry) GetActor() string {
 	if x != nil {
 		return x.Actor
+	}
+	return ""
+}
+
+func (x *AccountEntry) GetDay() string {
+	if x != nil {
+		return x.Day
 	}
 	return ""
 }
@@ -1234,7 +1243,9 @@ type SubscriptionPayment struct {
 	// Minor units. In requests: if set, it must be the amount due.
 	Amount *int64 `protobuf:"varint,3,opt,name=amount,proto3,oneof" json:"amount,omitempty"`
 	// When the payment was recorded. Ignored in requests.
-	PaidAt        *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=paid_at,json=paidAt,proto3" json:"paid_at,omitempty"`
+	PaidAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=paid_at,json=paidAt,proto3" json:"paid_at,omitempty"`
+	// YYYY-MM-DD: the day of paid_at in the time zone that the company had then. Ignored in requests.
+	PaidOn        string `protobuf:"bytes,5,opt,name=paid_on,json=paidOn,proto3" json:"paid_on,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1295,6 +1306,13 @@ func (x *SubscriptionPayment) GetPaidAt() *timestamppb.Timestamp {
 		return x.PaidAt
 	}
 	return nil
+}
+
+func (x *SubscriptionPayment) GetPaidOn() string {
+	if x != nil {
+		return x.PaidOn
+	}
+	return ""
 }
 
 // Pause is a pause of a subscription, scheduled or current.
@@ -4547,7 +4565,7 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"\agranted\x18\x12 \x01(\bR\agranted\x12\x1f\n" +
 	"\vpaused_days\x18\x13 \x01(\x05R\n" +
 	"pausedDays\x12!\n" +
-	"\funused_value\x18\x14 \x01(\x03R\vunusedValue\"\xf2\x02\n" +
+	"\funused_value\x18\x14 \x01(\x03R\vunusedValue\"\x84\x03\n" +
 	"\fAccountEntry\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x03R\bsequence\x12A\n" +
 	"\x04kind\x18\x02 \x01(\x0e2-.reservation.subscription.v1.AccountEntryKindR\x04kind\x12\x16\n" +
@@ -4560,7 +4578,8 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x14\n" +
 	"\x05actor\x18\n" +
-	" \x01(\tR\x05actor\"\xcb\x01\n" +
+	" \x01(\tR\x05actor\x12\x10\n" +
+	"\x03day\x18\v \x01(\tR\x03day\"\xcb\x01\n" +
 	"\x19ListAccountEntriesRequest\x120\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0esubscriptionId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12'\n" +
@@ -4573,12 +4592,13 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"\x1aListAccountEntriesResponse\x12C\n" +
 	"\aentries\x18\x01 \x03(\v2).reservation.subscription.v1.AccountEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xbb\x01\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xd4\x01\n" +
 	"\x13SubscriptionPayment\x12\x1f\n" +
 	"\x06method\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06method\x12&\n" +
 	"\treference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\treference\x12\x1b\n" +
 	"\x06amount\x18\x03 \x01(\x03H\x00R\x06amount\x88\x01\x01\x123\n" +
-	"\apaid_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06paidAtB\t\n" +
+	"\apaid_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06paidAt\x12\x17\n" +
+	"\apaid_on\x18\x05 \x01(\tR\x06paidOnB\t\n" +
 	"\a_amount\"[\n" +
 	"\x05Pause\x12\x1b\n" +
 	"\tfirst_day\x18\x01 \x01(\tR\bfirstDay\x12\x1d\n" +

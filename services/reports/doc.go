@@ -1,0 +1,45 @@
+// Package reports is the reports service: what a company takes, how its dates are attended, which credits are
+// outstanding, and which customers come. It owns nothing. Its read models follow the events of the services
+// that own the data, and can be built again from their snapshots at any time.
+//
+//	events ──▶ facts ──▶ sums ──▶ reports
+//	snapshots ──┘
+//
+// A fact is what the service knows of one booking, event date, customer pass, subscription or customer: its
+// newest version, or each entry of something that is only added to. A fact has contributions: the rows of sums
+// that it adds to, as a pure function. When a fact changes, one transaction takes the old contributions off the
+// sums and adds the new ones. A report reads only sums.
+//
+// The read models of a company have a generation. A rebuild creates the next one, applies the events to both
+// from then on, reads the snapshots, and then switches the reports over in one commit. The old generation is
+// deleted in the background.
+//
+//	building ── snapshots read ──▶ current ── the next one is complete ──▶ retired: deleted
+//	   └── the company was deleted or reset: deleted
+//
+// # Invariants
+//
+//  1. Every sum equals the sum of the contributions of the facts of its generation, after each commit.
+//  2. A fact is that of the highest version that the service has seen. Events and snapshots can arrive in any
+//     order, more than once, and at the same time. Entries that are only added (movements of money, ledger
+//     entries) are stored once, by their number.
+//  3. After all events have been consumed, a generation that events kept up equals one that is built anew from
+//     the snapshots.
+//  4. A taking counts on the day that its owner recorded. Neither a change of the company's time zone nor a
+//     change of the clocks moves it.
+//  5. A date counts on its local day in its own time zone. Moving the date moves its attendance.
+//  6. Reports answer from one generation, which is complete, or say that they are not complete yet. A rebuild
+//     never shows less than before.
+//  7. A company sees only its own reports. Rebuilding or catching up with one company does not hold up the
+//     events of another.
+//  8. The service stores no names or addresses of customers, only identifiers. Titles of events, pass types and
+//     plans are stored to label rows.
+//  9. The span before has the same number of whole calendar months if the span consists of whole months, and
+//     otherwise the same number of days. It ends on the day before the span.
+//  10. A customer is active on the local day of a date if they attend it with a booking that is neither cancelled
+//     nor a no-show. Lost and returned customers are counted exactly, also for spans of years, without reading
+//     a row for each customer.
+//  11. A rebuild continues after a crash at the step that it had reached, and starts over if its generation is
+//     gone. Repeating the command while it runs starts no second one.
+//  12. A company in test mode has reports of its own. Resetting its data deletes them in the same way.
+package reports

@@ -1,0 +1,58 @@
+package reports
+
+import (
+	"context"
+
+	"reservation.dev/platform/config"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/service"
+	"reservation.dev/platform/tenancy"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
+	"reservation.dev/services/reports/migrations"
+)
+
+// Part describes the reports service to the platform.
+func Part() service.Part {
+	return service.Part{
+		Name:       "reports",
+		About:      "read models: takings, attendance, credits outstanding and customers",
+		Callers:    []string{"auth", "admin", "gateway-b", "reservectl"},
+		Migrations: migrations.FS,
+		Settings:   func() any { return &Config{} },
+		Run:        Run,
+	}
+}
+
+// Run serves the reports service until ctx ends.
+func Run(ctx context.Context, h *service.Host) error {
+	var cfg Config
+	if err := config.Read(h.Env, &cfg); err != nil {
+		return err
+	}
+	kit, err := service.Open(ctx, h, cfg.Base, Part())
+	if err != nil {
+		return err
+	}
+	defer kit.Close()
+	authConn, err := h.Dial("auth", cfg.AuthAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer authConn.Close()
+
+	source := cfg.Credential.Source(authConn)
+	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, source))
+	server := NewServer(companies)
+	srv := kit.GRPC(Policy())
+	reportsv1.RegisterReportServiceServer(srv, server)
+	reportsv1.RegisterReportMaintenanceServiceServer(srv, server)
+	authv1.RegisterCompanyCopyServiceServer(srv, companies)
+	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
+
+	g := service.NewGroup(ctx, h.Log)
+	kit.Run(g)
+	g.Go("copies", func(ctx context.Context) error { return companies.Follow(ctx, kit.Bus, consumer) })
+	g.Go("grpc", kit.ServeGRPC(srv))
+	return g.Wait()
+}
