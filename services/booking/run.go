@@ -76,6 +76,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterCalendarServiceServer(srv, server)
 	bookingv1.RegisterBookingChangeServiceServer(srv, server)
 	bookingv1.RegisterOwnClassServiceServer(srv, server)
+	bookingv1.RegisterBookingSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
