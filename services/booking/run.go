@@ -21,7 +21,7 @@ func Part() service.Part {
 		About: "events, their dates and capacity, staff, rooms and appointments, and the transactions in which customers book",
 		// auth refreshes its copies of companies, customer confirms deletions, and media looks up
 		// bookings of events.
-		Callers:    []string{"auth", "customer", "media", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "customer", "media", "reports", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,

@@ -20,7 +20,7 @@ func Part() service.Part {
 		About: "a company's customers: profile, notes, archive and deletion",
 		// auth refreshes copies of companies; the services of what customers buy look customers up;
 		// the gateways and the dashboard manage them.
-		Callers:    []string{"auth", "booking", "pass", "subscription", "media", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "booking", "pass", "subscription", "media", "reports", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,

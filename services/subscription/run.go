@@ -20,7 +20,7 @@ func Part() service.Part {
 	return service.Part{
 		Name:       "subscription",
 		About:      "plans, the subscriptions of customers, their periods and their payments",
-		Callers:    []string{"auth", "customer", "media", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "customer", "media", "reports", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
