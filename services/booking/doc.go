@@ -61,7 +61,8 @@
 //     and number of deliveries.
 //  9. An import can be repeated. A line whose reference is already stored changes nothing, a refused
 //     line stores nothing, and the other lines of the batch are stored.
-//  10. An import publishes no events, except for the audit log how much a credential has imported.
+//  10. An import publishes its events, dates and bookings as events of imports, in its commit, and for the audit
+//     log how much a credential has imported. It publishes no others.
 //  11. A price, a payment and a purchase are stored with their values at the time of the purchase.
 //     A card payment has amounts and a currency; a pass payment has credits.
 //  12. A recurrence is expanded in wall time. A clock change does not move occurrences, except that
@@ -177,4 +178,8 @@
 //  51. A caller whose token names a staff member calls only OwnClassService. It reads and changes only dates
 //     that are assigned to this person, and their bookings. Every other date and booking is answered like one
 //     that does not exist. Its responses have names of customers, and no addresses, prices or payments.
+//  52. The movements of a booking add up to what was paid less what was refunded, and never change. If nothing is
+//     left, their amounts without tax add up to 0. Every event with a booking has all of them.
+//  53. A snapshot, with the events that were published since it began, leads to the present state of every event,
+//     date and booking. It shows only the company's own.
 package booking

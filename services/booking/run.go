@@ -21,7 +21,7 @@ func Part() service.Part {
 		About: "events, their dates and capacity, staff, rooms and appointments, and the transactions in which customers book",
 		// auth refreshes its copies of companies, customer confirms deletions, and media looks up
 		// bookings of events.
-		Callers:    []string{"auth", "customer", "media", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "customer", "media", "reports", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -76,6 +76,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterCalendarServiceServer(srv, server)
 	bookingv1.RegisterBookingChangeServiceServer(srv, server)
 	bookingv1.RegisterOwnClassServiceServer(srv, server)
+	bookingv1.RegisterBookingSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)

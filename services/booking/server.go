@@ -32,6 +32,7 @@ type Server struct {
 	bookingv1.UnimplementedCalendarServiceServer
 	bookingv1.UnimplementedBookingChangeServiceServer
 	bookingv1.UnimplementedOwnClassServiceServer
+	bookingv1.UnimplementedBookingSnapshotServiceServer
 	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store     *store.Store

@@ -103,6 +103,13 @@ func (s *Server) storeAppointments(ctx context.Context, tx *pg.Tx, b *appointmen
 	if err := s.store.CloseAppointmentImport(ctx, tx, l); err != nil {
 		return nil, err
 	}
+	events, err := s.importedAppointments(ctx, tx, l)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.append(ctx, tx, b.company, l.Now, events...); err != nil {
+		return nil, err
+	}
 	return results, appendImport(ctx, tx, s.outbox, b.company.ID, results)
 }
 

@@ -158,6 +158,9 @@ func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 		if err := s.store.CloseImport(ctx, tx, l); err != nil {
 			return err
 		}
+		if err := s.append(ctx, tx, b.company, l.Now, importedPlan(l)...); err != nil {
+			return err
+		}
 		return appendImport(ctx, tx, s.outbox, b.company.ID, slices.Collect(maps.Values(results)))
 	})
 	if err != nil {

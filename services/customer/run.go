@@ -20,7 +20,7 @@ func Part() service.Part {
 		About: "a company's customers: profile, notes, archive and deletion",
 		// auth refreshes copies of companies; the services of what customers buy look customers up;
 		// the gateways and the dashboard manage them.
-		Callers:    []string{"auth", "booking", "pass", "subscription", "media", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "booking", "pass", "subscription", "media", "reports", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -60,6 +60,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	server := NewServer(kit.DB, kit.Outbox, companies, confirmations)
 	customerv1.RegisterCustomerServiceServer(srv, server)
 	customerv1.RegisterNoteServiceServer(srv, Notes{Server: server})
+	customerv1.RegisterCustomerSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	privacyv1.RegisterErasureServiceServer(srv, Erasures{Server: server})

@@ -22,7 +22,7 @@ func Part() service.Part {
 		About: "pass types, the passes that customers hold, and the ledger of their credits",
 		// auth refreshes its copies of companies, customer confirms deletions, booking redeems and
 		// returns credits, subscription grants them, and media looks up passes.
-		Callers:    []string{"auth", "customer", "booking", "subscription", "media", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "customer", "booking", "subscription", "media", "reports", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -57,6 +57,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	server := NewServer(kit.DB, kit.Outbox, companies, customers.NewClient(customerConn, source))
 	passv1.RegisterPassServiceServer(srv, server)
 	passv1.RegisterSubscriptionPassServiceServer(srv, server)
+	passv1.RegisterPassSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)

@@ -20,7 +20,7 @@ func Part() service.Part {
 	return service.Part{
 		Name:       "subscription",
 		About:      "plans, the subscriptions of customers, their periods and their payments",
-		Callers:    []string{"auth", "customer", "media", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "customer", "media", "reports", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -69,6 +69,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	srv := kit.GRPC(Policy())
 	subscriptionv1.RegisterPlanServiceServer(srv, server)
 	subscriptionv1.RegisterSubscriptionServiceServer(srv, server)
+	subscriptionv1.RegisterSubscriptionSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)

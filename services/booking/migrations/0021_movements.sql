@@ -1,0 +1,50 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+
+-- The tax rate that an option had when this migration ran; null: the option is newer. Bookings without their own
+-- rate were paid at it, so that a later change of the option does not change them.
+alter table pricing_options add column if not exists earlier_tax_rate_basis_points integer;
+
+-- In batches: each is a commit.
+-- allow repeatable: options that have the rate are skipped
+-- +goose StatementBegin
+do $$
+declare
+    company uuid := '00000000-0000-0000-0000-000000000000';
+    last    uuid := company;
+    n       integer;
+    to_company uuid;
+    to_last    uuid;
+begin
+    loop
+        select count(*), (array_agg(o.company_id order by o.company_id desc, o.id desc))[1], (array_agg(o.id order by o.company_id desc, o.id desc))[1]
+            into n, to_company, to_last
+            from (select company_id, id from pricing_options where (company_id, id) > (company, last) order by company_id, id limit 5000) o;
+        exit when n = 0;
+        update pricing_options set earlier_tax_rate_basis_points = tax_rate_basis_points
+            where (company_id, id) > (company, last) and (company_id, id) <= (to_company, to_last) and earlier_tax_rate_basis_points is null;
+        commit;
+        company := to_company;
+        last := to_last;
+    end loop;
+end
+$$;
+-- +goose StatementEnd
+
+alter table bookings
+    -- The tax rate of the purchase; null: the payment was by pass, or an earlier release made the booking.
+    add column if not exists tax_rate_basis_points integer,
+    -- When the refunds without an entry in the history were recorded; null: at refunded_at, or at the purchase.
+    add column if not exists unrecorded_refund_at timestamptz;
+
+alter table booking_history
+    -- Of an entry with an amount: the amount without tax, its tax rate, and the day of at in the company's time
+    -- zone, as YYYY-MM-DD. Null: an earlier release wrote the entry.
+    add column if not exists net bigint,
+    add column if not exists tax_rate_basis_points integer,
+    add column if not exists day text;
+
+alter table booking_history drop constraint if exists booking_history_net, add constraint booking_history_net
+    check (net is null and tax_rate_basis_points is null and day is null
+        or coalesce(net between 0 and amount and tax_rate_basis_points is not null and day is not null, false)) not valid;
+alter table booking_history validate constraint booking_history_net;
