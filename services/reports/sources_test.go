@@ -94,7 +94,9 @@ func stream[T proto.Message, R any](s *sources, out grpc.ServerStreamingServer[R
 
 func (s *sources) StreamEvents(req *bookingv1.StreamEventsRequest, out grpc.ServerStreamingServer[bookingv1.StreamEventsResponse]) error {
 	return stream(s, out, req.GetAfterId(), func(o *owned) map[string]*bookingv1.Event { return o.events },
-		func(all []*bookingv1.Event) *bookingv1.StreamEventsResponse { return &bookingv1.StreamEventsResponse{Events: all} })
+		func(all []*bookingv1.Event) *bookingv1.StreamEventsResponse {
+			return &bookingv1.StreamEventsResponse{Events: all}
+		})
 }
 
 func (s *sources) StreamBookings(req *bookingv1.StreamBookingsRequest, out grpc.ServerStreamingServer[bookingv1.StreamBookingsResponse]) error {
@@ -141,4 +143,3 @@ func (s *sources) StreamCustomers(req *customerv1.StreamCustomersRequest, out gr
 		return &customerv1.StreamCustomersResponse{Customers: all}
 	})
 }
-
