@@ -24,9 +24,9 @@ type verification struct {
 const (
 	ofGeneration = ` where company_id = $1 and generation = $2`
 
-	moneySQL = `select day, currency, method, tax_rate, 1 as kind, (select b.event_id from bookings b
-				where b.company_id = $1 and b.generation = $2 and b.id = m.booking_id) as product_id, gross, net
-			from movements m` + ofGeneration + `
+	moneySQL = `select m.day, m.currency, m.method, m.tax_rate, 1 as kind, b.event_id as product_id, m.gross, m.net
+			from movements m join bookings b on b.company_id = $1 and b.generation = $2 and b.id = m.booking_id
+			where m.company_id = $1 and m.generation = $2
 		union all select created_on, currency, method, 0, 2, pass_type_id, paid, paid from customer_passes` + ofGeneration + `
 			and paid <> 0 and method not in ('', 'FREE') and not of_subscription
 		union all select day, currency, method, 0, 3, plan_id, amount, amount from subscription_movements` + ofGeneration

@@ -9,11 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"google.golang.org/grpc"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/bus"
+	"reservation.dev/platform/config"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
@@ -74,8 +76,31 @@ func open(t testing.TB) *world {
 	if t, ok := t.(*testing.T); ok {
 		t.Parallel()
 	}
+	return openOn(t, testkit.DB(t, schema()))
+}
+
+// openOwned is open with a connection of the database's owner.
+func openOwned(t *testing.T) (*world, *pgx.Conn) {
+	t.Helper()
+	t.Parallel()
+	ownerURL, appURL := testkit.DBURLs(t, schema())
+	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	owner, err := pgx.Connect(t.Context(), ownerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { owner.Close(context.Background()) })
+	return openOn(t, db), owner
+}
+
+func openOn(t testing.TB, db *pg.DB) *world {
+	t.Helper()
 	w := &world{
-		t: t, db: testkit.DB(t, schema()), issuer: tokentest.New(t), sources: newSources(), clock: &clock{}, company: id.New[id.Company](), zone: "Europe/London",
+		t: t, db: db, issuer: tokentest.New(t), sources: newSources(), clock: &clock{}, company: id.New[id.Company](), zone: "Europe/London",
 	}
 	w.clock.set(began)
 	w.server = w.newServer()
@@ -138,7 +163,7 @@ func (w *world) of(company id.Company) *world {
 
 // ctx returns the context of a caller of the company.
 func (w *world) ctx() context.Context {
-	return w.with(w.issuer.Client(w.company, "reports:read", "reports:write"))
+	return w.with(w.issuer.Client(w.company, "reports:read", "reports:write", "test-mode:write"))
 }
 
 // admin returns the context of an operator, for the company.
