@@ -194,7 +194,7 @@ func (b *business) cancelDate() {
 
 func (b *business) cancelEvent() {
 	e := some(b, b.o.events, isClass)
-	if e == nil || b.r.IntN(6) > 0 {
+	if e == nil || b.r.IntN(3) > 0 {
 		return
 	}
 	e.Version++
@@ -214,7 +214,7 @@ func (b *business) cancelEvent() {
 
 func (b *business) deleteEvent() {
 	e := some(b, b.o.events, every)
-	if e == nil || b.r.IntN(6) > 0 {
+	if e == nil || b.r.IntN(3) > 0 {
 		return
 	}
 	for _, k := range b.o.bookings {

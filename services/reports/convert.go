@@ -79,14 +79,12 @@ func (c *converter) scheduled(event string, d *bookingv1.EventDate, s *bookingv1
 	c.date(of, d, version)
 }
 
-// cancelledDates adds the dates that were cancelled with an event.
+// cancelledDates adds the dates that were cancelled with an event. One that the event contains is known already,
+// in the same version.
 func (c *converter) cancelledDates(event string, dates []string, version int64) {
 	of := parse[id.Event](c, event)
 	for _, d := range dates {
-		date := parse[id.EventDate](c, d)
-		if _, named := c.dates[date]; !named {
-			c.addDate(dateFact{id: date, version: version, event: of, day: noDay, isCancelled: true})
-		}
+		c.addDate(dateFact{id: parse[id.EventDate](c, d), version: version, event: of, day: noDay, isCancelled: true})
 	}
 }
 
