@@ -185,7 +185,7 @@ func outcomeOf(k *known, c *facts, timezone string) *outcome {
 	}
 	out.changeDates(k, c, days)
 	out.changeBookings(k, c, days)
-	out.changePasses(k, c)
+	out.changePasses(k, c, timezone)
 	for key, m := range c.subscribed {
 		if _, exists := k.subscribed[key]; !exists {
 			out.subscribed[key] = m
@@ -258,7 +258,7 @@ func (o *outcome) changeBookings(k *known, c *facts, days *dayChanges) {
 	}
 }
 
-func (o *outcome) changePasses(k *known, c *facts) {
+func (o *outcome) changePasses(k *known, c *facts, timezone string) {
 	entries := map[id.CustomerPass][]entryFact{}
 	for _, e := range k.entries {
 		entries[e.pass] = append(entries[e.pass], e)
@@ -271,6 +271,9 @@ func (o *outcome) changePasses(k *known, c *facts) {
 		}
 	}
 	for pass, p := range c.passes {
+		if p.createdOn == noDay {
+			p.createdOn = localDay(p.createdAt, timezone)
+		}
 		old, exists := k.passes[pass]
 		if exists && old.version >= p.version {
 			p = old

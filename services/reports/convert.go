@@ -159,24 +159,19 @@ func (c *converter) pass(p *passv1.CustomerPass, entries []*passv1.LedgerEntry) 
 		expires: c.day(p.GetExpiryDate()), remaining: p.GetRemainingUses(), assigned: p.GetTotalUses(), isUnlimited: p.GetUnlimitedUses(),
 		isCancelled: p.GetStatus() == passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED, ofSubscription: p.GetSubscriptionId() != "",
 		paid: p.GetPurchase().GetGross(), currency: p.GetPurchase().GetCurrency(), method: p.GetPurchase().GetMethod(),
-		createdOn: c.createdOn(p),
+		createdAt: p.GetCreatedAt().AsTime(), createdOn: noDay,
 	}
 	if p.GetNeverExpires() {
 		fact.expires = afterAll
+	}
+	if p.GetCreatedOn() != "" {
+		fact.createdOn = c.day(p.GetCreatedOn())
 	}
 	c.addPass(fact)
 	for _, e := range entries {
 		key := entryKey{pass: pass, sequence: e.GetSequence()}
 		addOnce(c.entries, key, entryFact{entryKey: key, kind: enum.Name(e.GetKind()), credits: e.GetCredits(), day: c.day(e.GetDay())})
 	}
-}
-
-// createdOn returns the day on which a pass was created. Events of earlier releases have the instant alone.
-func (c *converter) createdOn(p *passv1.CustomerPass) Day {
-	if p.GetCreatedOn() == "" {
-		return dayOf(p.GetCreatedAt().AsTime())
-	}
-	return c.day(p.GetCreatedOn())
 }
 
 // plan adds a plan.

@@ -99,7 +99,8 @@ type passFact struct {
 	paid           int64
 	currency       string // "": nothing was paid
 	method         string
-	createdOn      Day
+	createdAt      time.Time // only in changes
+	createdOn      Day       // noDay in events of earlier releases: then that of createdAt in the generation's zone
 }
 
 // entryKey identifies an entry of a ledger.
