@@ -45,7 +45,7 @@
 //
 // Outstanding credits at the end of a day are the sum of all changes up to it. credits has the changes by day,
 // and monthly_credits by month, so that the balance of a day is the sum of the months before its month and of
-// the days of its month. What is left of a pass expires on the day after its expiry date. A pass that is
+// the days of its month. The credits that are left of a pass expire on the day after its expiry date. A pass that is
 // cancelled, or that has unlimited uses, adds nothing, also for the time before. A changed expiry date changes
 // earlier balances too.
 //
@@ -64,8 +64,8 @@
 //  2. A fact is that of the highest version that the service has seen. Events and snapshots can arrive in any
 //     order, more than once, and at the same time. Entries that are only added (movements of money, ledger
 //     entries) are stored once, by their number.
-//  3. After all events have been consumed, a generation that events kept up equals one that is built anew from
-//     the snapshots.
+//  3. After all events have been consumed, a generation that events kept up equals one that is built from the
+//     snapshots afterwards.
 //  4. A taking counts on the day that its owner recorded. Neither a change of the company's time zone nor a
 //     change of the clocks moves it.
 //  5. A date counts on its local day in its own time zone. Moving the date moves its attendance.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"reservation.dev/platform/id"
 	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 )
 
@@ -82,12 +81,14 @@ func (r *attendanceReport) readDays(ctx context.Context, s *store, divide divisi
 	keys, place := divide(r.span)
 	now, before := make([]counted, len(keys)), make([]counted, len(keys))
 	for _, row := range rows {
-		r.total, r.totalBefore = r.total.plus(row.now), r.totalBefore.plus(row.before)
-		if r.span.contains(row.key) {
-			at := place(r.span, row.key)
-			now[at] = now[at].plus(row.now)
-		} else if at := place(r.before, row.key); at < len(before) {
-			before[at] = before[at].plus(row.before)
+		if r.span.contains(row.day) {
+			at := place(r.span, row.day)
+			now[at], r.total = now[at].plus(row.counted), r.total.plus(row.counted)
+			continue
+		}
+		r.totalBefore = r.totalBefore.plus(row.counted)
+		if at := place(r.before, row.day); at < len(before) {
+			before[at] = before[at].plus(row.counted)
 		}
 	}
 	for i, key := range keys {
@@ -101,15 +102,15 @@ func (r *attendanceReport) readEvents(ctx context.Context, s *store) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(rows, func(a, b attendanceRow[id.Event]) int {
-		return cmp.Or(cmp.Compare(b.now.booked, a.now.booked), cmp.Compare(a.key.String(), b.key.String()))
+	slices.SortFunc(rows, func(a, b eventAttendance) int {
+		return cmp.Or(cmp.Compare(b.now.booked, a.now.booked), cmp.Compare(a.event.String(), b.event.String()))
 	})
-	rest := &attendanceRow[id.Event]{}
+	rest := &eventAttendance{}
 	for i, row := range rows {
 		r.total, r.totalBefore = r.total.plus(row.now), r.totalBefore.plus(row.before)
 		if i < maxRows {
 			r.rows = append(r.rows, &reportsv1.AttendanceRow{
-				Key: row.key.String(), Title: row.title, Attendance: row.now.proto(), Before: row.before.proto(),
+				Key: row.event.String(), Title: row.title, Attendance: row.now.proto(), Before: row.before.proto(),
 			})
 			continue
 		}
