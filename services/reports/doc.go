@@ -65,7 +65,7 @@
 //     order, more than once, and at the same time. Entries that are only added (movements of money, ledger
 //     entries) are stored once, by their number.
 //  3. After all events have been consumed, a generation that events kept up equals one that is built from the
-//     snapshots afterwards.
+//     snapshots.
 //  4. A taking counts on the day that its owner recorded. Neither a change of the company's time zone nor a
 //     change of the clocks moves it.
 //  5. A date counts on its local day in its own time zone. Moving the date moves its attendance.
