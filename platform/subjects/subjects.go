@@ -69,6 +69,8 @@ const (
 	SubscriptionPaymentDue      = "subscription.v1.subscription_payment_due"
 	SubscriptionPaymentRecorded = "subscription.v1.subscription_payment_recorded"
 	SubscriptionEnded           = "subscription.v1.subscription_ended"
+	// No webhook follows an imported subscription.
+	SubscriptionImported = "subscription.v1.subscription_imported"
 )
 
 // The media service publishes these.
