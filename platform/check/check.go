@@ -166,6 +166,18 @@ func ID[T any, P interface {
 	return v, nil
 }
 
+// After reads the identifier after which a stream begins. Empty text is the zero identifier, before all others.
+func After[T any, P interface {
+	*T
+	UnmarshalText([]byte) error
+}](parameter, text string) (T, error) {
+	var v T
+	if text != "" && P(&v).UnmarshalText([]byte(text)) != nil {
+		return v, fault.InvalidParameter(parameter, "format", "is not an identifier of what is streamed")
+	}
+	return v, nil
+}
+
 // Version returns a VERSION_MISMATCH fault if the resource does not have the version that the caller
 // expects. resource is its name for people ("pass type"). If expected is nil, any version matches.
 func Version(current int64, expected *int64, resource string) error {

@@ -98,6 +98,22 @@ func TestID(t *testing.T) {
 	}
 }
 
+func TestAfter(t *testing.T) {
+	t.Parallel()
+	known := id.New[id.Customer]()
+	for text, want := range map[string]id.Customer{"": {}, known.String(): known} {
+		if got, err := check.After[id.Customer]("after_id", text); err != nil || got != want {
+			t.Errorf("%q is read as %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"x", id.New[id.Booking]().String()} {
+		_, err := check.After[id.Customer]("after_id", text)
+		if !fault.Is(err, fault.Invalid) {
+			t.Errorf("%q is read with %v", text, err)
+		}
+	}
+}
+
 func TestVersion(t *testing.T) {
 	if err := check.Version(3, nil, "event"); err != nil {
 		t.Error(err)

@@ -39,6 +39,10 @@ const (
 	BookingTransferred = "booking.v1.booking_transferred"
 	AttendanceRecorded = "booking.v1.attendance_recorded"
 
+	// Imports publish these instead. No webhook follows them.
+	EventsImported       = "booking.v1.events_imported"
+	TransactionsImported = "booking.v1.transactions_imported"
+
 	HoldExpired     = "booking.v1.hold_expired"
 	WaitlistJoined  = "booking.v1.waitlist_joined"
 	WaitlistOffered = "booking.v1.waitlist_offered"
@@ -53,6 +57,8 @@ const (
 const (
 	CustomerPassAssigned = "pass.v1.customer_pass_assigned"
 	CustomerPassUpdated  = "pass.v1.customer_pass_updated"
+	// No webhook follows an imported pass.
+	CustomerPassImported = "pass.v1.customer_pass_imported"
 )
 
 // The subscription service publishes these.
@@ -63,6 +69,8 @@ const (
 	SubscriptionPaymentDue      = "subscription.v1.subscription_payment_due"
 	SubscriptionPaymentRecorded = "subscription.v1.subscription_payment_recorded"
 	SubscriptionEnded           = "subscription.v1.subscription_ended"
+	// No webhook follows an imported subscription.
+	SubscriptionImported = "subscription.v1.subscription_imported"
 )
 
 // The media service publishes these.

@@ -72,14 +72,15 @@ type bookingEffect struct {
 
 // moment is who makes a change of a company's booking, and when.
 type moment struct {
-	company id.Company
-	actor   string
-	now     time.Time
+	company  id.Company
+	timezone string // of the company
+	actor    string
+	now      time.Time
 }
 
 // momentOf returns the moment of a change by the caller of ctx, or, without one, by the platform.
-func momentOf(ctx context.Context, company id.Company, now time.Time) moment {
-	return moment{company: company, actor: actorOf(ctx), now: now}
+func momentOf(ctx context.Context, company tenancy.Company, now time.Time) moment {
+	return moment{company: company.ID, timezone: company.Timezone, actor: actorOf(ctx), now: now}
 }
 
 // actorOf returns the caller of ctx as it is in the history.
@@ -107,7 +108,7 @@ func takeSteps(by moment, t *model.Transaction, steps []bookingStep) (effect boo
 	b := &t.Bookings[0]
 	var before []*bookingv1.BookingSnapshot
 	for _, step := range steps {
-		as, facts, refunded := convert.Snapshot(t, b), model.FactsOf(t, b), b.RefundedAmount
+		as, facts, refunded := convert.PreviousSnapshot(t, b), model.FactsOf(t, b), b.RefundedAmount
 		done, err := step.apply(b)
 		if err != nil {
 			return effect, err
@@ -117,7 +118,9 @@ func takeSteps(by moment, t *model.Transaction, steps []bookingStep) (effect boo
 		}
 		before = append(before, as)
 		effect.frees += done.Frees
-		effect.history = append(effect.history, step.entry(by, t, facts, b.RefundedAmount-refunded))
+		entry := step.entry(by, t, facts, b.RefundedAmount-refunded)
+		t.Record(b, &entry, by.timezone)
+		effect.history = append(effect.history, entry)
 		if r, owed := model.CreditsOwed(by.company, t, b); owed && done.Returns {
 			effect.returns = append(effect.returns, r)
 		}
@@ -175,7 +178,7 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of 
 			return err
 		}
 		now := pg.Instant(s.clock(company))
-		done, err := takeSteps(momentOf(ctx, company.ID, now), t, plan(found, now))
+		done, err := takeSteps(momentOf(ctx, company, now), t, plan(found, now))
 		if err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company tenancy.
 		return 0, err
 	}
 	now := pg.Instant(s.clock(company))
-	all, err := cancelAll(momentOf(ctx, company.ID, now), booked, reason)
+	all, err := cancelAll(momentOf(ctx, company, now), booked, reason)
 	if err != nil {
 		return 0, err
 	}

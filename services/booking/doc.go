@@ -61,7 +61,7 @@
 //     and number of deliveries.
 //  9. An import can be repeated. A line whose reference is already stored changes nothing, a refused
 //     line stores nothing, and the other lines of the batch are stored.
-//  10. An import publishes no events.
+//  10. An import publishes its events, dates and bookings as events of imports, in its commit, and no others.
 //  11. A price, a payment and a purchase are stored with their values at the time of the purchase.
 //     A card payment has amounts and a currency; a pass payment has credits.
 //  12. A recurrence is expanded in wall time. A clock change does not move occurrences, except that
@@ -174,4 +174,8 @@
 //     and within 31 days of the start. The same holds for a move to it. Its booking window does not apply, and
 //     all other rules do, so a move or swap from such a date also needs the policy to be waived. The reason is
 //     in the history.
+//  51. The movements of a booking add up to what was paid less what was refunded, and never change. If nothing is
+//     left, their amounts without tax add up to 0. Every event with a booking has all of them.
+//  52. A snapshot, with the events that were published since it began, leads to the present state of every event,
+//     date and booking. It shows only the company's own.
 package booking

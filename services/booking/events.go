@@ -16,19 +16,22 @@ import (
 
 // Subjects of the published events.
 const (
-	subjectEventCreated       = subjects.EventCreated
-	subjectEventDatesAdded    = subjects.EventDatesAdded
-	subjectEventUpdated       = subjects.EventUpdated
-	subjectEventDeleted       = "booking.v1.event_deleted"
-	subjectEventCancelled     = subjects.EventCancelled
-	subjectDateUpdated        = subjects.EventDateUpdated
-	subjectDateCancelled      = subjects.EventDateCancelled
-	subjectAttendance         = subjects.AttendanceRecorded
-	subjectBookingConfirmed   = subjects.BookingConfirmed
-	subjectBookingCancelled   = subjects.BookingCancelled
-	subjectBookingRefunded    = subjects.BookingRefunded
-	subjectBookingMoved       = subjects.BookingMoved
-	subjectBookingTransferred = subjects.BookingTransferred
+	subjectEventCreated         = subjects.EventCreated
+	subjectEventDatesAdded      = subjects.EventDatesAdded
+	subjectEventUpdated         = subjects.EventUpdated
+	subjectEventDeleted         = "booking.v1.event_deleted"
+	subjectEventCancelled       = subjects.EventCancelled
+	subjectDateUpdated          = subjects.EventDateUpdated
+	subjectDateCancelled        = subjects.EventDateCancelled
+	subjectAttendance           = subjects.AttendanceRecorded
+	subjectBookingConfirmed     = subjects.BookingConfirmed
+	subjectBookingCancelled     = subjects.BookingCancelled
+	subjectBookingRefunded      = subjects.BookingRefunded
+	subjectBookingMoved         = subjects.BookingMoved
+	subjectBookingTransferred   = subjects.BookingTransferred
+	subjectEventsImported       = subjects.EventsImported
+	subjectTransactionsImported = subjects.TransactionsImported
+
 	subjectWaitlistJoined     = subjects.WaitlistJoined
 	subjectWaitlistOffered    = subjects.WaitlistOffered
 	subjectWaitlistPassedOver = "booking.v1.waitlist_passed_over"
@@ -64,8 +67,16 @@ func eventDeleted(e *model.Event) outbox.Event {
 
 func eventCancelled(step model.EventStep, reason string, now time.Time) outbox.Event {
 	e := step.After
+	var cancelled []string
+	before := step.Before.DatesByID()
+	for i := range e.Dates {
+		if d := &e.Dates[i]; d.Status == model.DateCancelled && before[d.ID].Status != model.DateCancelled {
+			cancelled = append(cancelled, d.ID.String())
+		}
+	}
 	return outbox.Event{Subject: subjectEventCancelled, Payload: &bookingv1.EventCancelled{
 		EventId: e.ID.String(), Reason: reason, Version: e.Version, Event: convert.Event(e.Shown(now)), Previous: convert.Event(step.Before.Shown(now)),
+		CancelledDateIds: cancelled,
 	}}
 }
 

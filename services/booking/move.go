@@ -239,21 +239,23 @@ func freedDates(moved []*model.MovedBooking, now time.Time) []id.EventDate {
 // apply changes the transaction of a move, completes its entry of the history, and returns its event.
 func (m *bookingMove) apply(ctx context.Context, s *store.MovedTransaction, now time.Time) outbox.Event {
 	t, o := s.Transaction, &s.Move.Outcome
-	before, facts := convert.Snapshot(t, &t.Bookings[0]), model.FactsOf(t, &t.Bookings[0])
+	before, facts := convert.PreviousSnapshot(t, &t.Bookings[0]), model.FactsOf(t, &t.Bookings[0])
 	t.Bookings[0] = s.Move.After
 	t.Version, t.UpdatedAt = t.Version+1, now
-	s.History = momentOf(ctx, m.company.ID, now).entry(model.Moved, t, facts)
+	s.History = momentOf(ctx, m.company, now).entry(model.Moved, t, facts)
 	s.History.PolicyWaived = m.how.Waived && now.After(o.FreeUntil)
 	if facts.StartsAt.Before(now) || s.Move.After.Date.StartsAt.Before(now) {
 		s.History.Reason = m.reason
 	}
 	if o.AmountDue > 0 {
 		s.History.Amount, s.History.Method, s.History.Reference = o.AmountDue, s.Move.Method, m.reference
+		s.History.Net, s.History.TaxRate = s.Move.After.Payment.Net-s.Move.Before.Payment.Net, s.Move.TaxRate
 	}
 	for i, b := range m.bookings {
 		if len(m.bookings) == 2 && b == s.Move.After.ID {
 			s.History.SwappedWith = m.bookings[1-i]
 		}
 	}
+	t.Record(&t.Bookings[0], &s.History, m.company.Timezone)
 	return bookingMoved(convert.Snapshot(t, &t.Bookings[0]), before, &s.History)
 }

@@ -280,11 +280,15 @@ func (m *moveModel) cancelOne() {
 	}
 }
 
-// refund refunds what is due, or everything.
+// refund refunds what is due, or everything, or a part.
 func (m *moveModel) refund() {
 	n := m.r.IntN(len(m.ids))
 	b := m.bookings[n]
-	if _, err := m.world.bookings.RefundBooking(m.ctx, &bookingv1.RefundBookingRequest{BookingId: m.ids[n]}); err != nil {
+	req := &bookingv1.RefundBookingRequest{BookingId: m.ids[n]}
+	if left := b.Gross - b.RefundedAmount; left > 0 && m.r.IntN(2) == 0 {
+		req.Amount = new(int64(1 + m.r.IntN(left)))
+	}
+	if _, err := m.world.bookings.RefundBooking(m.ctx, req); err != nil {
 		m.t.Fatal(err)
 	}
 	if b.Pass {
@@ -295,8 +299,9 @@ func (m *moveModel) refund() {
 		return
 	}
 	b.Refunded = true
-	b.RefundedAmount += cmp.Or(b.Due, b.Gross-b.RefundedAmount)
-	b.Due = 0
+	refund := cmp.Or(int(req.GetAmount()), b.Due, b.Gross-b.RefundedAmount)
+	b.RefundedAmount += refund
+	b.Due = max(0, b.Due-refund)
 }
 
 // agree compares everything with the model.
@@ -361,6 +366,9 @@ func TestMovesAgreeWithAModel(t *testing.T) { // invariants 1, 23, 42 to 46 and 
 			m.verify()
 			m.inStep()
 			m.reconcile()
+			f := m.followed(t, newFollower(), m.company, nil)
+			f.wantMovements(t)
+			m.wantFollowed(t, f)
 		})
 	}
 }

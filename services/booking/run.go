@@ -75,6 +75,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterAppointmentServiceServer(srv, server)
 	bookingv1.RegisterCalendarServiceServer(srv, server)
 	bookingv1.RegisterBookingChangeServiceServer(srv, server)
+	bookingv1.RegisterBookingSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)

@@ -31,6 +31,7 @@ type Server struct {
 	bookingv1.UnimplementedAppointmentServiceServer
 	bookingv1.UnimplementedCalendarServiceServer
 	bookingv1.UnimplementedBookingChangeServiceServer
+	bookingv1.UnimplementedBookingSnapshotServiceServer
 	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store     *store.Store

@@ -100,7 +100,14 @@ func (s *Server) storeAppointments(ctx context.Context, tx *pg.Tx, b *appointmen
 	for i := range b.lines {
 		results[i] = importAppointment(l, &b.lines[i], b.refused[i])
 	}
-	return results, s.store.CloseAppointmentImport(ctx, tx, l)
+	if err := s.store.CloseAppointmentImport(ctx, tx, l); err != nil {
+		return nil, err
+	}
+	events, err := s.importedAppointments(ctx, tx, l)
+	if err != nil {
+		return nil, err
+	}
+	return results, s.append(ctx, tx, b.company, l.Now, events...)
 }
 
 // importAppointment plans one line, unless it is refused already, and returns its result.

@@ -180,7 +180,7 @@ func (m *appointmentMove) move(ctx context.Context) error {
 	b.Date.ID, b.Date.StartsAt, b.Date.Minutes, b.Date.Timezone = m.slot.Date, m.slot.StartsAt, m.slot.Minutes, m.slot.Timezone
 	m.booking.Version, m.booking.UpdatedAt = m.booking.Version+1, now
 	moved := &store.MovedAppointment{Transaction: m.booking, Old: old, New: &model.NewSlot{AppointmentSlot: *m.slot, Booked: 1, Booking: b.ID}}
-	moved.History = momentOf(ctx, m.company.ID, now).entry(model.Moved, m.booking, facts)
+	moved.History = momentOf(ctx, m.company, now).entry(model.Moved, m.booking, facts)
 	overlaps := m.slot.Overlaps(old)
 	if err := m.store.Move(ctx, m.tx, m.company.ID, moved, overlaps); err != nil {
 		return err

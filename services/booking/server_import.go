@@ -151,7 +151,10 @@ func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 			return err
 		}
 		b.open(func(i int, t *model.ImportedTransaction) { results[i] = importLine(l, t) })
-		return s.store.CloseImport(ctx, tx, l)
+		if err := s.store.CloseImport(ctx, tx, l); err != nil {
+			return err
+		}
+		return s.append(ctx, tx, b.company, l.Now, importedPlan(l)...)
 	})
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ func Policy() rpc.Policy {
 		&bookingv1.AppointmentTypeService_ServiceDesc,
 		&bookingv1.BookingService_ServiceDesc,
 		&bookingv1.BookingChangeService_ServiceDesc,
+		&bookingv1.BookingSnapshotService_ServiceDesc,
 		&bookingv1.CalendarService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc,
 		&bookingv1.EventService_ServiceDesc,

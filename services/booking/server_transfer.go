@@ -74,17 +74,18 @@ func (s *Server) transfer(ctx context.Context, tx *pg.Tx, company tenancy.Compan
 		return false, err
 	}
 	now := pg.Instant(s.clock(company))
-	snapshot, facts := convert.Snapshot(t, b), model.FactsOf(t, b)
+	snapshot, facts := convert.PreviousSnapshot(t, b), model.FactsOf(t, b)
 	changed, err := wanted.Apply(t, of, now)
 	if err != nil || !changed {
 		return false, err
 	}
 	t.Version, t.UpdatedAt = t.Version+1, now
-	by := momentOf(ctx, company.ID, now)
+	by := momentOf(ctx, company, now)
 	entry := by.entry(model.Transferred, t, facts)
 	if of.Dates[b.Date.ID].StartsAt.Before(now) {
 		entry.Reason = wanted.AfterStart
 	}
+	t.Record(b, &entry, by.timezone)
 	if err := s.store.SaveBooking(ctx, tx, company.ID, t, 0, entry); err != nil {
 		return false, err
 	}

@@ -49,6 +49,7 @@ type world struct {
 	discounts    bookingv1.DiscountServiceClient
 	verifier     bookingv1.VerificationServiceClient
 	changes      bookingv1.BookingChangeServiceClient
+	snapshots    bookingv1.BookingSnapshotServiceClient
 	waitlist     bookingv1.WaitlistServiceClient
 	staffClient  bookingv1.StaffServiceClient
 	roomClient   bookingv1.RoomServiceClient
@@ -104,6 +105,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
 	bookingv1.RegisterCalendarServiceServer(srv, w.server)
 	bookingv1.RegisterBookingChangeServiceServer(srv, w.server)
+	bookingv1.RegisterBookingSnapshotServiceServer(srv, w.server)
 	bookingv1.RegisterAppointmentServiceServer(srv, w.server)
 	bookingv1.RegisterStaffServiceServer(srv, w.server)
 	bookingv1.RegisterRoomServiceServer(srv, w.server)
@@ -116,6 +118,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	w.bookings, w.events = bookingv1.NewBookingServiceClient(w.conn), bookingv1.NewEventServiceClient(w.conn)
 	w.discounts, w.verifier = bookingv1.NewDiscountServiceClient(w.conn), bookingv1.NewVerificationServiceClient(w.conn)
 	w.changes = bookingv1.NewBookingChangeServiceClient(w.conn)
+	w.snapshots = bookingv1.NewBookingSnapshotServiceClient(w.conn)
 	w.waitlist = bookingv1.NewWaitlistServiceClient(w.conn)
 	w.appointments = bookingv1.NewAppointmentServiceClient(w.conn)
 	w.staffClient, w.roomClient = bookingv1.NewStaffServiceClient(w.conn), bookingv1.NewRoomServiceClient(w.conn)

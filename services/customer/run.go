@@ -60,6 +60,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	server := NewServer(kit.DB, kit.Outbox, companies, confirmations)
 	customerv1.RegisterCustomerServiceServer(srv, server)
 	customerv1.RegisterNoteServiceServer(srv, Notes{Server: server})
+	customerv1.RegisterCustomerSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	privacyv1.RegisterErasureServiceServer(srv, Erasures{Server: server})

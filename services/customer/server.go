@@ -20,6 +20,7 @@ import (
 // erasures.
 type Server struct {
 	customerv1.UnimplementedCustomerServiceServer
+	customerv1.UnimplementedCustomerSnapshotServiceServer
 
 	store     *store
 	outbox    *outbox.Outbox

@@ -12,6 +12,7 @@ func Policy() rpc.Policy {
 	return rpc.PolicyOf(
 		&customerv1.CustomerService_ServiceDesc,
 		&customerv1.NoteService_ServiceDesc,
+		&customerv1.CustomerSnapshotService_ServiceDesc,
 		&authv1.CompanyCopyService_ServiceDesc,
 		&authv1.TestDataService_ServiceDesc,
 		&privacyv1.ErasureService_ServiceDesc,

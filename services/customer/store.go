@@ -160,6 +160,13 @@ func (s *store) export(ctx context.Context, company id.Company, after id.Custome
 	return s.ReadOf(ctx, company, query)
 }
 
+const snapshotSQL = `select ` + columns + ` from customers where company_id = $1 and deleted_at is null and id > $2 order by id limit $3`
+
+// snapshot returns at most limit customers that follow after, by id.
+func (s *store) snapshot(ctx context.Context, company id.Company, after id.Customer, limit int) ([]Customer, error) {
+	return pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(snapshotSQL), company, [16]byte(after), limit)
+}
+
 const (
 	importSQL = `insert into customers (company_id, ` + columns + `)
 		select @company, id, reference, {fields}, archived, 1, created_at, @now, null

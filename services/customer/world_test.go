@@ -28,6 +28,7 @@ type world struct {
 	server    *Server
 	client    customerv1.CustomerServiceClient
 	notes     customerv1.NoteServiceClient
+	snapshots customerv1.CustomerSnapshotServiceClient
 	issuer    *tokentest.Issuer
 	auth      *fakeAuth
 	confirmer *fakeConfirmer
@@ -49,6 +50,7 @@ func open(t testing.TB) *world {
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	customerv1.RegisterCustomerServiceServer(srv, w.server)
 	customerv1.RegisterNoteServiceServer(srv, Notes{Server: w.server})
+	customerv1.RegisterCustomerSnapshotServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -63,6 +65,7 @@ func open(t testing.TB) *world {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	w.client, w.notes = customerv1.NewCustomerServiceClient(conn), customerv1.NewNoteServiceClient(conn)
+	w.snapshots = customerv1.NewCustomerSnapshotServiceClient(conn)
 	return w
 }
 

@@ -33,7 +33,8 @@ func customerPassMessage(p CustomerPass, zone *time.Location, today time.Time) *
 		StartDate: p.StartDate.Format(time.DateOnly), ExpiryDate: p.lastDay().Format(time.DateOnly),
 		Status: enumValue[passv1.CustomerPassStatus](p.StatusOn(today)), Version: p.Version,
 		CreatedAt: timestamppb.New(p.CreatedAt), UpdatedAt: timestamppb.New(p.UpdatedAt),
-		Title: p.Title, TotalUses: p.TotalUses, UnlimitedUses: p.UnlimitedUses, NeverExpires: p.neverExpires(),
+		CreatedOn: dayText(p.CreatedOn, p.CreatedAt, zone),
+		Title:     p.Title, TotalUses: p.TotalUses, UnlimitedUses: p.UnlimitedUses, NeverExpires: p.neverExpires(),
 	}
 	if since := p.pausedSince(zone); since != nil {
 		out.PausedSince = timestamppb.New(*since)
@@ -50,10 +51,26 @@ func customerPassMessage(p CustomerPass, zone *time.Location, today time.Time) *
 	return out
 }
 
-func ledgerMessage(e LedgerEntry) *passv1.LedgerEntry {
+// dayText returns a stored day; nil is that of an instant in the company's zone.
+func dayText(day *time.Time, at time.Time, zone *time.Location) string {
+	if day == nil {
+		return at.In(zone).Format(time.DateOnly)
+	}
+	return day.Format(time.DateOnly)
+}
+
+func ledgerMessages(list []LedgerEntry, zone *time.Location) []*passv1.LedgerEntry {
+	out := make([]*passv1.LedgerEntry, len(list))
+	for n, e := range list {
+		out[n] = ledgerMessage(e, zone)
+	}
+	return out
+}
+
+func ledgerMessage(e LedgerEntry, zone *time.Location) *passv1.LedgerEntry {
 	out := &passv1.LedgerEntry{
 		Sequence: e.Sequence, Kind: enumValue[passv1.LedgerEntryKind](e.Kind), Credits: e.Credits, Balance: e.Balance,
-		Actor: e.Actor, CreatedAt: timestamppb.New(e.CreatedAt), Reason: e.Reason,
+		Actor: e.Actor, CreatedAt: timestamppb.New(e.CreatedAt), Reason: e.Reason, Day: dayText(e.Day, e.CreatedAt, zone),
 	}
 	if e.Kind == entryExpiredAtEnd {
 		out.Kind = passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_EXPIRED

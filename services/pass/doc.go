@@ -59,4 +59,6 @@
 //     that was cancelled before it arrived, or that arrives after the booking was returned, changes nothing.
 //     A cancelled change leaves the booking with the credits that it held before. Fewer credits are returned
 //     regardless of the status of the pass.
+//  19. Every entry of a ledger is in exactly one event.
+//  20. A snapshot shows the types, passes and ledgers of the company, and nothing of others.
 package pass

@@ -127,6 +127,9 @@ type CustomerPass struct {
 	Version       int64           `db:"version"`
 	CreatedAt     time.Time       `db:"created_at"`
 	UpdatedAt     time.Time       `db:"updated_at"`
+	CreatedOn     *time.Time      `db:"created_on"` // a day; nil: that of CreatedAt
+	// Entries is the length of the ledger. It is set when the pass is locked.
+	Entries int64 `db:"-"`
 
 	// The payment; nil if the pass was assigned free of charge.
 	PaidGross     *int64  `db:"paid_gross"` // minor units
@@ -155,6 +158,7 @@ type LedgerEntry struct {
 	Item       id.Booking     `db:"item_id"`       // only for redeemed and returned
 	Reason     string         `db:"reason"`        // only for adjusted
 	Period     *int32         `db:"period"`        // of a subscription
+	Day        *time.Time     `db:"day"`           // nil: that of CreatedAt
 }
 
 // Kinds of ledger entries.

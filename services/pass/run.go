@@ -57,6 +57,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	server := NewServer(kit.DB, kit.Outbox, companies, customers.NewClient(customerConn, source))
 	passv1.RegisterPassServiceServer(srv, server)
 	passv1.RegisterSubscriptionPassServiceServer(srv, server)
+	passv1.RegisterPassSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)

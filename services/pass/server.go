@@ -18,11 +18,12 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// Server implements PassService and SubscriptionPassService. The server_*.go files have the RPCs for
+// Server implements PassService, SubscriptionPassService and PassSnapshotService. The server_*.go files have the RPCs for
 // customer passes, subscriptions, redemptions, deleted customers and verification.
 type Server struct {
 	passv1.UnimplementedPassServiceServer
 	passv1.UnimplementedSubscriptionPassServiceServer
+	passv1.UnimplementedPassSnapshotServiceServer
 	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store     *store

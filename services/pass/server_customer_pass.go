@@ -32,7 +32,10 @@ func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCusto
 			return err
 		}
 		addCustomerPass(tx, company.ID, p, rpc.Caller(ctx))
-		return s.outbox.Append(ctx, tx, customerPassAssigned(company.ID, resp.GetCustomerPass(), passTypeMessage(t)))
+		first := LedgerEntry{
+			Sequence: 1, Kind: entryAssigned, Credits: p.RemainingUses, Balance: p.RemainingUses, Actor: rpc.Caller(ctx), CreatedAt: p.CreatedAt, Day: p.CreatedOn,
+		}
+		return s.outbox.Append(ctx, tx, customerPassAssigned(company.ID, resp.GetCustomerPass(), passTypeMessage(t), ledgerMessages([]LedgerEntry{first}, company.zone)))
 	})
 }
 
@@ -57,7 +60,7 @@ func (s *Server) newCustomerPass(ctx context.Context, company tenant, req *passv
 	err = s.customers.Require(ctx, company.ID, a.customer)
 	p.start(t, a.customer, a.start)
 	p.ID, p.CreatedAt = id.CustomerPass(s.newID()), s.clock(company)
-	p.UpdatedAt = p.CreatedAt
+	p.UpdatedAt, p.CreatedOn = p.CreatedAt, new(dayOf(p.CreatedAt, company.zone))
 	return p, t, err
 }
 
@@ -153,7 +156,7 @@ func (s *Server) ListLedgerEntries(ctx context.Context, req *passv1.ListLedgerEn
 	resp := &passv1.ListLedgerEntriesResponse{Total: total}
 	entries, resp.NextPageToken = page.Cut(p, entries, func(e *LedgerEntry) page.Cursor { return page.Cursor{Key: e.Sequence} })
 	for _, e := range entries {
-		resp.Entries = append(resp.Entries, ledgerMessage(e))
+		resp.Entries = append(resp.Entries, ledgerMessage(e, company.zone))
 	}
 	return resp, nil
 }
@@ -247,14 +250,14 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p Custom
 
 // savePasses stores changed passes when tx commits, with their ledger entries and one event each.
 func (s *Server) savePasses(ctx context.Context, tx *pg.Tx, company tenant, passes []change, e entries) error {
-	now, today := s.clock(company), s.today(company)
+	at := s.moment(company)
 	events := make([]outbox.Event, len(passes))
 	for n, c := range passes {
 		c.pass.Version++
-		c.pass.UpdatedAt = now
-		events[n] = customerPassUpdated(company.ID,
-			customerPassMessage(*c.pass, company.zone, today), customerPassMessage(c.before, company.zone, today))
+		c.pass.UpdatedAt = at.now
+		events[n] = customerPassUpdated(company.ID, customerPassMessage(*c.pass, company.zone, at.today),
+			customerPassMessage(c.before, company.zone, at.today), ledgerMessages(e.of(c.pass, at), company.zone))
 	}
-	tx.Queue(saveCustomerPasses(company.ID, now, passes, e)...)
+	tx.Queue(saveCustomerPasses(company.ID, at, passes, e)...)
 	return s.outbox.Append(ctx, tx, events...)
 }

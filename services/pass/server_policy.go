@@ -13,6 +13,7 @@ func Policy() rpc.Policy {
 	return rpc.PolicyOf(
 		&passv1.PassService_ServiceDesc,
 		&passv1.SubscriptionPassService_ServiceDesc,
+		&passv1.PassSnapshotService_ServiceDesc,
 		&authv1.CompanyCopyService_ServiceDesc,
 		&authv1.TestDataService_ServiceDesc,
 		&customerv1.CustomerDeletionService_ServiceDesc,

@@ -140,7 +140,7 @@ func (s *Server) syncPass(ctx context.Context, tx *pg.Tx, company tenant, in pas
 	at := s.moment(company)
 	if !exists {
 		p = *created
-		p.CreatedAt, p.UpdatedAt = at.now, at.now
+		p.CreatedAt, p.UpdatedAt, p.CreatedOn = at.now, at.now, &at.today
 	}
 	before, added := changing(&p), entries{actor: rpc.Caller(ctx)}
 	made, err := p.sync(in, at, &added)
@@ -180,16 +180,18 @@ func checkSynced(p CustomerPass, customer id.Customer, exists, present bool, cre
 // most one event.
 func (s *Server) saveSynced(ctx context.Context, tx *pg.Tx, company tenant, c change, exists bool, in passSync, made []grant, added entries, at moment) error {
 	var event *outbox.Event
-	if !exists {
+	if entries := ledgerMessages(added.of(c.pass, at), company.zone); !exists {
 		tx.Queue(addSubscriptionPass(company.ID, c.pass)...)
-		if !in.quiet {
-			event = new(customerPassAssigned(company.ID, customerPassMessage(*c.pass, company.zone, at.today), passTypeMessage(*in.passType)))
+		announce := customerPassAssigned
+		if in.quiet {
+			announce = customerPassImported
 		}
+		event = new(announce(company.ID, customerPassMessage(*c.pass, company.zone, at.today), passTypeMessage(*in.passType), entries))
 	} else {
-		event = s.changedBySync(company, c, len(added.credits) > 0, at)
+		event = s.changedBySync(company, c, entries, at)
 		tx.Queue(saveSubscriptionPass(company.ID, c.pass))
 	}
-	tx.Queue(appendLedger(company.ID, at.now, added)...)
+	tx.Queue(appendLedger(company.ID, at, added)...)
 	tx.Queue(addGrants(company.ID, c.pass.ID, made)...)
 	if event == nil {
 		return nil
@@ -199,14 +201,14 @@ func (s *Server) saveSynced(ctx context.Context, tx *pg.Tx, company tenant, c ch
 
 // changedBySync returns the event of a changed pass, which has a new version. It returns nil if readers
 // of the pass and of its ledger see no change.
-func (s *Server) changedBySync(company tenant, c change, hasEntries bool, at moment) *outbox.Event {
+func (s *Server) changedBySync(company tenant, c change, entries []*passv1.LedgerEntry, at moment) *outbox.Event {
 	previous := customerPassMessage(c.before, company.zone, at.today)
-	if !hasEntries && proto.Equal(previous, customerPassMessage(*c.pass, company.zone, at.today)) {
+	if len(entries) == 0 && proto.Equal(previous, customerPassMessage(*c.pass, company.zone, at.today)) {
 		return nil
 	}
 	c.pass.Version++
 	c.pass.UpdatedAt = at.now
-	return new(customerPassUpdated(company.ID, customerPassMessage(*c.pass, company.zone, at.today), previous))
+	return new(customerPassUpdated(company.ID, customerPassMessage(*c.pass, company.zone, at.today), previous, entries))
 }
 
 // fillSynced fills the response with what the service has after the request.

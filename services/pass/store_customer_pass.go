@@ -15,7 +15,7 @@ import (
 // passColumns are the columns of a customer pass p, without the title of its type.
 const passColumns = `p.id, p.customer_id, p.pass_type_id, p.remaining_uses, p.unlimited_uses, p.start_date, p.expiry_date, p.status,
 	p.paused_on, p.paused_at, p.version, p.created_at, p.updated_at, p.paid_gross, p.paid_currency, p.paid_method, p.paid_reference,
-	coalesce(p.subscription_version, 0) as subscription_version, coalesce(p.subscription_state, '') as subscription_state,
+	p.created_on, coalesce(p.subscription_version, 0) as subscription_version, coalesce(p.subscription_state, '') as subscription_state,
 	coalesce(p.last_period, 0) as last_period, p.period_last_day, p.unusable_from, p.usable_again_from,
 	coalesce(p.total_uses, (select l.credits from ledger_entries l
 		where l.company_id = p.company_id and l.customer_pass_id = p.id and l.sequence = 1)) as total_uses`
@@ -28,17 +28,17 @@ const (
 	customerPassSQL = `select ` + customerPassColumns + ` from customer_passes p where p.company_id = $1 and p.id = $2`
 
 	addCustomerPassSQL = `insert into customer_passes (company_id, id, customer_id, pass_type_id, total_uses, remaining_uses, unlimited_uses,
-			start_date, expiry_date, status, version, created_at, updated_at, paid_gross, paid_currency, paid_method, paid_reference)
+			start_date, expiry_date, status, version, created_at, updated_at, created_on, paid_gross, paid_currency, paid_method, paid_reference)
 		values (@company, @id, @customer, @pass_type, @uses, @uses, @unlimited, @start, @expiry, @status, @version, @created_at, @updated_at,
-			@paid_gross, @paid_currency, @paid_method, @paid_reference)`
+			@created_on, @paid_gross, @paid_currency, @paid_method, @paid_reference)`
 
 	countCustomerPassSQL = `insert into pass_totals as t (company_id, customer_passes) values ($1, 1)
 		on conflict (company_id) do update set customer_passes = t.customer_passes + 1`
 
-	openLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at)
-		values ($1, $2, 1, 'assigned', $3, $3, $4, $5)`
+	openLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at, day)
+		values ($1, $2, 1, 'assigned', $3, $3, $4, $5, $6)`
 
-	ledgerColumns = `sequence, kind, credits, balance, actor, created_at, redemption_id, item_id, coalesce(reason, '') as reason, period`
+	ledgerColumns = `sequence, kind, credits, balance, actor, created_at, redemption_id, item_id, coalesce(reason, '') as reason, period, day`
 
 	// The entries of a pass are numbered from 1 without gaps.
 	ledgerLengthSQL = `select coalesce(max(sequence), 0) from ledger_entries where company_id = $1 and customer_pass_id = $2`
@@ -131,10 +131,10 @@ func addCustomerPass(tx *pg.Tx, company id.Company, p CustomerPass, actor string
 		pg.Query{SQL: addCustomerPassSQL, Args: []any{pgx.NamedArgs{
 			"company": company, "id": p.ID, "customer": p.CustomerID, "pass_type": p.PassTypeID, "uses": p.TotalUses, "unlimited": p.UnlimitedUses,
 			"start": p.StartDate, "expiry": p.ExpiryDate, "status": p.Status, "version": p.Version,
-			"created_at": p.CreatedAt, "updated_at": p.UpdatedAt, "paid_gross": p.PaidGross, "paid_currency": p.PaidCurrency,
+			"created_at": p.CreatedAt, "updated_at": p.UpdatedAt, "created_on": p.CreatedOn, "paid_gross": p.PaidGross, "paid_currency": p.PaidCurrency,
 			"paid_method": p.PaidMethod, "paid_reference": p.PaidReference,
 		}}},
-		pg.Query{SQL: openLedgerSQL, Args: []any{company, p.ID, p.RemainingUses, actor, p.CreatedAt}},
+		pg.Query{SQL: openLedgerSQL, Args: []any{company, p.ID, p.RemainingUses, actor, p.CreatedAt, p.CreatedOn}},
 		pg.Query{SQL: countCustomerPassSQL, Args: []any{company}})
 }
 
@@ -168,17 +168,35 @@ const (
 
 	// The passes are locked, so their last sequence numbers do not change.
 	appendLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at,
-			redemption_id, item_id, reason, period, item_credits)
+			redemption_id, item_id, reason, period, item_credits, day)
 		select $1, n.customer_pass_id, n.place + (select coalesce(max(l.sequence), 0) from ledger_entries l
 				where l.company_id = $1 and l.customer_pass_id = n.customer_pass_id),
-			n.kind, n.credits, n.balance, $3, $2, n.redemption_id, n.item_id, $4, n.period, n.item_credits
+			n.kind, n.credits, n.balance, $3, $2, n.redemption_id, n.item_id, $4, n.period, n.item_credits, $14
 		from unnest($5::uuid[], $6::integer[], $7::text[], $8::integer[], $9::integer[], $10::uuid[], $11::uuid[], $12::integer[], $13::integer[])
 			n(customer_pass_id, place, kind, credits, balance, redemption_id, item_id, period, item_credits)`
 )
 
 // lockCustomerPass reads a customer pass and locks it until the end of tx.
 func (s *store) lockCustomerPass(ctx context.Context, tx *pg.Tx, company id.Company, pass id.CustomerPass) (CustomerPass, error) {
-	return pg.GetInTx[CustomerPass](ctx, tx, "customer pass", lockCustomerPassSQL, company, pass)
+	var found []CustomerPass
+	var entries int64
+	err := tx.Pipeline(ctx,
+		pg.Query{SQL: lockCustomerPassSQL, Args: []any{company, pass}, Scan: pg.Collect(&found)},
+		ledgerLength(company, pass, &entries))
+	if err != nil {
+		return CustomerPass{}, err
+	}
+	if len(found) == 0 {
+		return CustomerPass{}, fault.Missing("customer pass")
+	}
+	found[0].Entries = entries
+	return found[0], nil
+}
+
+// ledgerLength returns the query for the length of a pass's ledger. It follows the lock of the pass, because a
+// statement that waits for a lock does not see what other tables got in the meantime.
+func ledgerLength(company id.Company, pass id.CustomerPass, length *int64) pg.Query {
+	return pg.Query{SQL: ledgerLengthSQL, Args: []any{company, pass}, Scan: pg.First(length)}
 }
 
 // entries are ledger entries to add together.
@@ -232,9 +250,27 @@ func (e *entries) append(p *CustomerPass, kind string, credits int32, period *in
 	e.itemCredits = append(e.itemCredits, nil)
 }
 
+// of returns the entries that e adds to the ledger of a locked pass.
+func (e *entries) of(p *CustomerPass, at moment) (added []LedgerEntry) {
+	for n := range e.passes {
+		if e.passes[n] != p.ID {
+			continue
+		}
+		entry := LedgerEntry{
+			Sequence: p.Entries + int64(e.places[n]), Kind: e.kinds[n], Credits: e.credits[n], Balance: e.balances[n], Actor: e.actor,
+			CreatedAt: at.now, Redemption: e.redemptions[n], Item: e.items[n], Period: e.periods[n], Day: &at.today,
+		}
+		if e.reason != nil {
+			entry.Reason = *e.reason
+		}
+		added = append(added, entry)
+	}
+	return added
+}
+
 // saveCustomerPasses returns the statements that store locked passes, all changed at the same time,
 // and append to their ledgers.
-func saveCustomerPasses(company id.Company, now time.Time, passes []change, e entries) []pg.Query {
+func saveCustomerPasses(company id.Company, at moment, passes []change, e entries) []pg.Query {
 	n := len(passes)
 	ids, uses, expiries, statuses := make([]id.CustomerPass, n), make([]int32, n), make([]time.Time, n), make([]string, n)
 	pausedOn, pausedAt, versions := make([]*time.Time, n), make([]*time.Time, n), make([]int64, n)
@@ -243,17 +279,17 @@ func saveCustomerPasses(company id.Company, now time.Time, passes []change, e en
 		ids[i], uses[i], expiries[i], statuses[i] = p.ID, p.RemainingUses, p.ExpiryDate, p.Status
 		pausedOn[i], pausedAt[i], versions[i] = p.PausedOn, p.PausedAt, p.Version
 	}
-	queries := []pg.Query{{SQL: saveCustomerPassesSQL, Args: []any{company, now, ids, uses, expiries, statuses, pausedOn, pausedAt, versions}}}
-	return append(queries, appendLedger(company, now, e)...)
+	queries := []pg.Query{{SQL: saveCustomerPassesSQL, Args: []any{company, at.now, ids, uses, expiries, statuses, pausedOn, pausedAt, versions}}}
+	return append(queries, appendLedger(company, at, e)...)
 }
 
 // appendLedger returns the statement that adds entries to ledgers, if there are any.
-func appendLedger(company id.Company, now time.Time, e entries) []pg.Query {
+func appendLedger(company id.Company, at moment, e entries) []pg.Query {
 	if len(e.credits) == 0 {
 		return nil
 	}
 	return []pg.Query{{SQL: appendLedgerSQL, Args: []any{
-		company, now, e.actor, e.reason, e.passes, e.places, e.kinds, e.credits, e.balances, e.redemptions, e.items, e.periods,
-		e.itemCredits,
+		company, at.now, e.actor, e.reason, e.passes, e.places, e.kinds, e.credits, e.balances, e.redemptions, e.items, e.periods,
+		e.itemCredits, at.today,
 	}}}
 }

@@ -110,6 +110,13 @@ const (
 		cross join lateral (select t.title, t.eligible_event_types from pass_types t
 			where t.company_id = $1 and t.id = p.pass_type_id offset 0) t`
 
+	// The lengths of the ledgers of the passes that lockCandidatesSQL has locked.
+	candidateLedgersSQL = `select n.id, (select coalesce(max(l.sequence), 0) from ledger_entries l where l.company_id = $1 and l.customer_pass_id = n.id)
+		from (select distinct q.id from unnest($2::uuid[], $3::uuid[], $4::date[], $5::integer[]) r(customer_id, customer_pass_id, day, credits)
+			cross join lateral (select q.id from customer_passes q where q.company_id = $1 and q.customer_id = r.customer_id
+				and q.status = 'active' and (r.customer_pass_id is null or r.customer_pass_id = q.id)
+				and r.day <= q.expiry_date and (q.unlimited_uses or greatest(r.credits, 1) <= q.remaining_uses) offset 0) q) n`
+
 	requestedCandidateSQL = `select ` + candidateColumns + `
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
 		where p.company_id = $1 and p.id = $2`
@@ -198,6 +205,7 @@ func (s *store) lockBatch(ctx context.Context, tx *pg.Tx, company id.Company, re
 	err := tx.Pipeline(ctx, pg.ByIndex(),
 		customers.Lock(company, holders, b.deleted),
 		pg.Query{SQL: lockCandidatesSQL, Args: []any{company, holders, passes, days, credits}, Scan: collectCandidates(&b.passes)},
+		pg.Query{SQL: candidateLedgersSQL, Args: []any{company, holders, passes, days, credits}, Scan: pg.Each(b.scanLength)},
 		pg.Query{SQL: redemptionsSQL, Args: []any{company, ids}, Scan: pg.Each(func(rows pgx.Rows) error {
 			r, err := pgx.RowToStructByName[storedRedemption](rows)
 			b.stored[r.ID] = r
@@ -207,6 +215,19 @@ func (s *store) lockBatch(ctx context.Context, tx *pg.Tx, company id.Company, re
 		return nil, err
 	}
 	return b, s.addCustomers(ctx, tx, company, b)
+}
+
+// scanLength reads the length of the ledger of a locked pass.
+func (b *batch) scanLength(rows pgx.Rows) error {
+	var pass id.CustomerPass
+	var entries int64
+	err := rows.Scan(&pass, &entries)
+	for _, p := range b.passes {
+		if p.ID == pass {
+			p.Entries = entries
+		}
+	}
+	return err
 }
 
 // addCustomers adds the missing rows of customers who have passes, and locks them. Only customers

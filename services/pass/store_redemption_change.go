@@ -59,7 +59,10 @@ func (s *store) lockItem(ctx context.Context, tx *pg.Tx, company id.Company, red
 // reports a deleted one as missing.
 func (s *store) lockPayer(ctx context.Context, tx *pg.Tx, company id.Company, i changedItem, takes bool) (*candidate, error) {
 	b := &batch{deleted: map[id.Customer]bool{}}
-	queries := []pg.Query{{SQL: lockCandidateSQL, Args: []any{company, i.item.Pass}, Scan: collectCandidates(&b.passes)}}
+	var entries int64
+	queries := []pg.Query{
+		{SQL: lockCandidateSQL, Args: []any{company, i.item.Pass}, Scan: collectCandidates(&b.passes)}, ledgerLength(company, i.item.Pass, &entries),
+	}
 	if takes {
 		queries = slices.Insert(queries, 0, customers.Lock(company, []id.Customer{i.customer}, b.deleted))
 	}
@@ -69,6 +72,7 @@ func (s *store) lockPayer(ctx context.Context, tx *pg.Tx, company id.Company, i 
 	if len(b.passes) == 0 {
 		return nil, fault.Missing("customer pass")
 	}
+	b.passes[0].Entries = entries
 	if takes {
 		if err := s.addCustomers(ctx, tx, company, b); err != nil {
 			return nil, err

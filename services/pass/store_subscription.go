@@ -24,11 +24,11 @@ const (
 
 	addSubscriptionPassSQL = `insert into customer_passes (company_id, id, customer_id, pass_type_id, total_uses, remaining_uses, unlimited_uses,
 			start_date, expiry_date, status, paused_on, paused_at, version, created_at, updated_at,
-			paid_gross, paid_currency, paid_method, paid_reference,
+			created_on, paid_gross, paid_currency, paid_method, paid_reference,
 			subscription_version, subscription_state, last_period, period_last_day, unusable_from, usable_again_from)
 		values (@company, @id, @customer, @pass_type, @total, @remaining, @unlimited,
 			@start, @expiry, @status, @paused_on, @paused_at, @version, @created_at, @updated_at,
-			@paid_gross, @paid_currency, @paid_method, @paid_reference,
+			@created_on, @paid_gross, @paid_currency, @paid_method, @paid_reference,
 			@subscription_version, @subscription_state, @last_period, @period_last_day, @unusable_from, @usable_again_from)`
 
 	saveSubscriptionPassSQL = `update customer_passes set pass_type_id = @pass_type, total_uses = @total, remaining_uses = @remaining,
@@ -72,8 +72,10 @@ func (s *store) lockSubscriptionPass(ctx context.Context, tx *pg.Tx, company id.
 	}
 	var passes []CustomerPass
 	var grants []grant
+	var entries int64
 	err = tx.Pipeline(ctx,
 		pg.Query{SQL: lockCustomerPassSQL, Args: []any{company, in.pass}, Scan: pg.Collect(&passes)},
+		ledgerLength(company, in.pass, &entries),
 		pg.Query{SQL: grantsSQL, Args: []any{company, in.pass, periods}, Scan: pg.Collect(&grants)})
 	known = make(map[int32]grant, len(grants))
 	for _, g := range grants {
@@ -82,6 +84,7 @@ func (s *store) lockSubscriptionPass(ctx context.Context, tx *pg.Tx, company id.
 	if err != nil || len(passes) == 0 {
 		return p, known, false, err
 	}
+	passes[0].Entries = entries
 	return passes[0], known, true, nil
 }
 
@@ -104,6 +107,7 @@ func rowOfSubscriptionPass(company id.Company, p *CustomerPass) []any {
 		"company": company, "id": p.ID, "customer": p.CustomerID, "pass_type": p.PassTypeID, "total": p.TotalUses,
 		"remaining": p.RemainingUses, "unlimited": p.UnlimitedUses, "start": p.StartDate, "expiry": p.ExpiryDate, "status": p.Status,
 		"paused_on": p.PausedOn, "paused_at": p.PausedAt, "version": p.Version, "created_at": p.CreatedAt, "updated_at": p.UpdatedAt,
+		"created_on": p.CreatedOn,
 		"paid_gross": p.PaidGross, "paid_currency": p.PaidCurrency, "paid_method": p.PaidMethod, "paid_reference": p.PaidReference,
 		"subscription_version": p.SubscriptionVersion, "subscription_state": p.SubscriptionState, "last_period": p.LastPeriod,
 		"period_last_day": p.PeriodLastDay, "unusable_from": p.UnusableFrom, "usable_again_from": p.UsableAgainFrom,

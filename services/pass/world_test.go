@@ -50,6 +50,7 @@ type world struct {
 	client passv1.PassServiceClient
 	// subscriptions is called as the subscription service calls it.
 	subscriptions passv1.SubscriptionPassServiceClient
+	snapshots     passv1.PassSnapshotServiceClient
 	copies        authv1.CompanyCopyServiceClient
 	deletions     customerv1.CustomerDeletionServiceClient
 	issuer        *tokentest.Issuer
@@ -73,6 +74,7 @@ func open(t testing.TB) *world {
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	passv1.RegisterPassServiceServer(srv, w.server)
 	passv1.RegisterSubscriptionPassServiceServer(srv, w.server)
+	passv1.RegisterPassSnapshotServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
@@ -89,6 +91,7 @@ func open(t testing.TB) *world {
 	t.Cleanup(func() { _ = conn.Close() })
 	w.client, w.copies = passv1.NewPassServiceClient(conn), authv1.NewCompanyCopyServiceClient(conn)
 	w.subscriptions = passv1.NewSubscriptionPassServiceClient(conn)
+	w.snapshots = passv1.NewPassSnapshotServiceClient(conn)
 	w.deletions = customerv1.NewCustomerDeletionServiceClient(conn)
 	return w
 }

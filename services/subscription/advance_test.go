@@ -382,6 +382,7 @@ func messages() map[string]proto.Message {
 		prefix + "subscription_created": &subscriptionv1.SubscriptionCreated{}, prefix + "subscription_updated": &subscriptionv1.SubscriptionUpdated{},
 		prefix + "subscription_renewed": &subscriptionv1.SubscriptionRenewed{}, prefix + "subscription_ended": &subscriptionv1.SubscriptionEnded{},
 		prefix + "subscription_payment_due":      &subscriptionv1.SubscriptionPaymentDue{},
+		prefix + "subscription_imported":         &subscriptionv1.SubscriptionImported{},
 		prefix + "subscription_payment_recorded": &subscriptionv1.SubscriptionPaymentRecorded{},
 	}
 }

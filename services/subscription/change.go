@@ -63,7 +63,7 @@ func act[R proto.Message](ctx context.Context, s *Server, req proto.Message, res
 	done := &written{}
 	resp, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		v, err := s.change(ctx, tx, company, subscription, a, done)
-		*out = subscriptionMessage(v)
+		*out = subscriptionMessage(v, company.zone)
 		return err
 	})
 	if err == nil {
@@ -135,27 +135,28 @@ func (s *Server) save(ctx context.Context, tx *pg.Tx, company tenant, r *model.R
 		})
 	}
 	store(tx, company.ID, r, n)
-	return s.outbox.Append(ctx, tx, eventsOf(company.ID, steps)...)
+	return s.outbox.Append(ctx, tx, eventsOf(company, steps)...)
 }
 
 // eventsOf returns the events of steps.
-func eventsOf(company id.Company, steps []model.Step) []outbox.Event {
-	events := make([]outbox.Event, len(steps))
+func eventsOf(of tenant, steps []model.Step) []outbox.Event {
+	company, events := of.ID, make([]outbox.Event, len(steps))
 	for i, step := range steps {
-		after, before := subscriptionMessage(step.After), subscriptionMessage(step.Before)
+		after, before := subscriptionMessage(step.After, of.zone), subscriptionMessage(step.Before, of.zone)
+		paid := movementMessages(step.Movements, of.zone)
 		switch step.Kind {
 		case model.StepCreated:
-			events[i] = subscriptionCreated(company, after)
+			events[i] = subscriptionCreated(company, after, paid)
 		case model.StepUpdated:
-			events[i] = subscriptionUpdated(company, after, before)
+			events[i] = subscriptionUpdated(company, after, before, paid)
 		case model.StepRenewed:
-			events[i] = subscriptionRenewed(company, after, before)
+			events[i] = subscriptionRenewed(company, after, before, paid)
 		case model.StepPaymentDue:
-			events[i] = paymentDue(company, after, periodMessage(*step.Period))
+			events[i] = paymentDue(company, after, periodMessage(*step.Period, of.zone))
 		case model.StepPaymentRecorded:
-			events[i] = paymentRecorded(company, after, before, periodMessage(*step.Period))
+			events[i] = paymentRecorded(company, after, before, periodMessage(*step.Period, of.zone), paid)
 		case model.StepEnded:
-			events[i] = subscriptionEnded(company, after, before)
+			events[i] = subscriptionEnded(company, after, before, paid)
 		}
 	}
 	return events
@@ -172,7 +173,7 @@ func (s *Server) complete(ctx context.Context, company tenant, done *written, re
 	if err != nil || v.Version != (*out).GetVersion() {
 		return nil
 	}
-	now := subscriptionMessage(v)
+	now := subscriptionMessage(v, company.zone)
 	if proto.Equal(now, *out) {
 		return nil
 	}

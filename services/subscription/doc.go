@@ -76,5 +76,7 @@
 //     does not delay the jobs of other companies.
 //  20. A caller that only has catalog:read sees active plans.
 //  21. An import can be repeated. A line whose reference is already stored changes nothing, and an import
-//     publishes no events.
+//     publishes one subscription_imported for each new subscription.
+//  22. Every payment and every refund is a movement in exactly one event. A snapshot has all of them, and nothing
+//     of other companies.
 package subscription

@@ -41,6 +41,9 @@ func TestGoldenEvents(t *testing.T) { // invariant 15
 	if _, err := w.client.CancelSubscription(w.ctx(), &subscriptionv1.CancelSubscriptionRequest{Id: s.GetId(), When: atOnce, Prorate: true, WaiveMinimumTerm: true, Reason: "moved"}); err != nil {
 		t.Fatal(err)
 	}
+	w.imports(&subscriptionv1.ImportedSubscription{
+		Reference: "a-1", CustomerId: customer.String(), PlanId: plan.GetId(), PeriodFirstDay: "2027-03-10", StartDate: "2025-02-10", RemainingCredits: 4,
+	})
 	last := messages()
 	found := map[string]bool{}
 	for _, e := range w.events() {

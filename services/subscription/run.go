@@ -69,6 +69,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	srv := kit.GRPC(Policy())
 	subscriptionv1.RegisterPlanServiceServer(srv, server)
 	subscriptionv1.RegisterSubscriptionServiceServer(srv, server)
+	subscriptionv1.RegisterSubscriptionSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)

@@ -16,11 +16,12 @@ import (
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
-// Server implements PlanService and SubscriptionService. The server_*.go files have the RPCs, advance.go
+// Server implements PlanService, SubscriptionService and SubscriptionSnapshotService. The server_*.go files have the RPCs, advance.go
 // and pass_sync.go the jobs.
 type Server struct {
 	subscriptionv1.UnimplementedPlanServiceServer
 	subscriptionv1.UnimplementedSubscriptionServiceServer
+	subscriptionv1.UnimplementedSubscriptionSnapshotServiceServer
 	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store     *store

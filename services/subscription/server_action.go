@@ -1,11 +1,13 @@
 package subscription
 
 import (
+	"cmp"
 	"context"
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/money"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	"reservation.dev/services/subscription/model"
 )
@@ -163,6 +165,10 @@ func checkPeriod(number int32) error {
 func (s *Server) RecordRefund(ctx context.Context, req *subscriptionv1.RecordRefundRequest) (*subscriptionv1.RecordRefundResponse, error) {
 	resp := &subscriptionv1.RecordRefundResponse{}
 	return act(ctx, s, req, resp, &resp.Subscription, action{id: req.GetId(), expected: req.ExpectedVersion, decide: func(a acting) ([]model.Step, error) {
-		return a.RecordRefund(a.Clock, req.Amount, a.text(req.GetReference()))
+		method, err := s.store.lastMethod(a, a.tx, a.company.ID, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		return a.RecordRefund(a.Clock, req.Amount, cmp.Or(method, money.MethodOther), a.text(req.GetReference()))
 	}})
 }

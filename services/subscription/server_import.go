@@ -123,6 +123,10 @@ func (s *Server) storeLine(ctx context.Context, tx *pg.Tx, company tenant, line 
 		return nil, err
 	}
 	addRecord(tx, company.ID, r, state{id: s.newID(), sync: s.now()})
+	imported := subscriptionImported(company.ID, subscriptionMessage(r.View(), company.zone), movementMessages(r.Movements(), company.zone))
+	if err := s.outbox.Append(ctx, tx, imported); err != nil {
+		return nil, err
+	}
 	return &subscriptionv1.ImportedSubscriptionResult{Id: r.ID.String()}, nil
 }
 

@@ -13,6 +13,7 @@ func Policy() rpc.Policy {
 	return rpc.PolicyOf(
 		&subscriptionv1.PlanService_ServiceDesc,
 		&subscriptionv1.SubscriptionService_ServiceDesc,
+		&subscriptionv1.SubscriptionSnapshotService_ServiceDesc,
 		&authv1.CompanyCopyService_ServiceDesc,
 		&authv1.TestDataService_ServiceDesc,
 		&customerv1.CustomerDeletionService_ServiceDesc,

@@ -38,7 +38,7 @@ func (s *Server) CreateSubscription(ctx context.Context, req *subscriptionv1.Cre
 		if err != nil {
 			return err
 		}
-		resp.Subscription = subscriptionMessage(r.View())
+		resp.Subscription = subscriptionMessage(r.View(), company.zone)
 		return s.save(ctx, tx, company, r, steps, addRecord, done)
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Server) GetSubscription(ctx context.Context, req *subscriptionv1.GetSub
 	if err != nil {
 		return nil, err
 	}
-	return &subscriptionv1.GetSubscriptionResponse{Subscription: subscriptionMessage(v)}, nil
+	return &subscriptionv1.GetSubscriptionResponse{Subscription: subscriptionMessage(v, company.zone)}, nil
 }
 
 // ListSubscriptions implements SubscriptionService.
@@ -120,7 +120,7 @@ func (s *Server) ListSubscriptions(ctx context.Context, req *subscriptionv1.List
 	resp := &subscriptionv1.ListSubscriptionsResponse{Total: total}
 	views, resp.NextPageToken = page.Cut(p, views, func(v *model.View) page.Cursor { return page.At(sortedBy(p, v.CreatedAt, v.UpdatedAt), v.ID.UUID()) })
 	for _, v := range views {
-		resp.Subscriptions = append(resp.Subscriptions, subscriptionMessage(v))
+		resp.Subscriptions = append(resp.Subscriptions, subscriptionMessage(v, company.zone))
 	}
 	return resp, nil
 }
@@ -146,7 +146,7 @@ func (s *Server) ListPeriods(ctx context.Context, req *subscriptionv1.ListPeriod
 	resp := &subscriptionv1.ListPeriodsResponse{Total: total}
 	periods, resp.NextPageToken = page.Cut(p, periods, func(n *model.Period) page.Cursor { return page.Cursor{Key: int64(n.Number)} })
 	for _, n := range periods {
-		resp.Periods = append(resp.Periods, periodMessage(n))
+		resp.Periods = append(resp.Periods, periodMessage(n, company.zone))
 	}
 	return resp, nil
 }
@@ -172,7 +172,7 @@ func (s *Server) ListAccountEntries(ctx context.Context, req *subscriptionv1.Lis
 	resp := &subscriptionv1.ListAccountEntriesResponse{Total: total}
 	entries, resp.NextPageToken = page.Cut(p, entries, func(n *model.AccountEntry) page.Cursor { return page.Cursor{Key: n.Sequence} })
 	for _, n := range entries {
-		resp.Entries = append(resp.Entries, entryMessage(n))
+		resp.Entries = append(resp.Entries, entryMessage(n, company.zone))
 	}
 	return resp, nil
 }

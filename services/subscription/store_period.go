@@ -17,7 +17,7 @@ const periodColumns = `p.number, p.plan_id, p.first_day, p.last_day, p.trial, p.
 	p.interval_unit, p.interval_count, p.paused_days, p.cut_short,
 	p.price, p.currency, p.credit_applied, p.amount_due, p.unused_value, p.payment_status,
 	p.due_at, p.dunning_from, p.past_due_after_days, p.grace_days, p.reminder_days, p.end_after_days, p.reminders_sent,
-	p.paid_at, p.paid_amount, p.payment_method, p.payment_reference, p.waive_reason, p.failure_reason, p.failed_attempts,
+	p.paid_at, p.paid_on, p.paid_amount, p.payment_method, p.payment_reference, p.waive_reason, p.failure_reason, p.failed_attempts,
 	p.bookings, p.credits, p.max_rollover, p.granted, p.credits_granted, p.credits_carried_over, p.credits_expired,
 	p.granted_first_day, p.created_at`
 
@@ -28,7 +28,7 @@ func periodFields(p *model.Period) []any {
 		&p.Unit, &p.Count, &p.PausedDays, &p.CutShort,
 		&p.Price, &p.Currency, &p.CreditApplied, &p.AmountDue, &p.UnusedValue, &p.PaymentStatus,
 		&p.DueAt, &p.DunningFrom, &p.PastDueAfterDays, &p.GraceDays, &p.ReminderDays, &p.EndAfterDays, &p.RemindersSent,
-		&p.PaidAt, &p.PaidAmount, &p.PaymentMethod, &p.PaymentReference, &p.WaiveReason, &p.FailureReason, &p.FailedAttempts,
+		&p.PaidAt, &p.PaidOn, &p.PaidAmount, &p.PaymentMethod, &p.PaymentReference, &p.WaiveReason, &p.FailureReason, &p.FailedAttempts,
 		&p.Bookings, &p.Credits, &p.MaxRollover, &p.Granted, &p.CreditsGranted, &p.CreditsCarriedOver, &p.CreditsExpired,
 		&p.GrantedFirstDay, &p.CreatedAt,
 	}
@@ -39,13 +39,13 @@ const (
 			anchor, anchor_day, anchor_index, interval_unit, interval_count, paused_days, cut_short,
 			price, currency, credit_applied, amount_due, unused_value, payment_status,
 			due_at, dunning_from, past_due_after_days, grace_days, reminder_days, end_after_days, reminders_sent,
-			paid_at, paid_amount, payment_method, payment_reference, waive_reason, failure_reason, failed_attempts,
+			paid_at, paid_on, paid_amount, payment_method, payment_reference, waive_reason, failure_reason, failed_attempts,
 			bookings, credits, max_rollover, created_at)
 		values (@company, @subscription, @number, @plan, @first_day, @last_day, @trial, @trial_days,
 			@anchor, @anchor_day, @anchor_index, @interval_unit, @interval_count, @paused_days, @cut_short,
 			@price, @currency, @credit_applied, @amount_due, @unused_value, @payment_status,
 			@due_at, @dunning_from, @past_due_after_days, @grace_days, @reminder_days, @end_after_days, @reminders_sent,
-			@paid_at, @paid_amount, @payment_method, @payment_reference, @waive_reason, @failure_reason, @failed_attempts,
+			@paid_at, @paid_on, @paid_amount, @payment_method, @payment_reference, @waive_reason, @failure_reason, @failed_attempts,
 			@bookings, @credits, @max_rollover, @created_at)`
 
 	// The answer of the pass service is stored by confirmGrantsSQL only.
@@ -55,14 +55,14 @@ const (
 			credit_applied = @credit_applied, amount_due = @amount_due, unused_value = @unused_value, payment_status = @payment_status,
 			due_at = @due_at, dunning_from = @dunning_from, past_due_after_days = @past_due_after_days, grace_days = @grace_days,
 			reminder_days = @reminder_days, end_after_days = @end_after_days, reminders_sent = @reminders_sent,
-			paid_at = @paid_at, paid_amount = @paid_amount, payment_method = @payment_method, payment_reference = @payment_reference,
+			paid_at = @paid_at, paid_on = @paid_on, paid_amount = @paid_amount, payment_method = @payment_method, payment_reference = @payment_reference,
 			waive_reason = @waive_reason, failure_reason = @failure_reason, failed_attempts = @failed_attempts,
 			bookings = @bookings, credits = @credits, max_rollover = @max_rollover
 		where company_id = @company and subscription_id = @subscription and number = @number`
 
 	addEntrySQL = `insert into account_entries (company_id, subscription_id, sequence, kind, credit, refund, credit_balance, refund_balance,
-			period, reference, actor, created_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+			period, reference, actor, created_at, day, payment_method, plan_id)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, nullif($14, ''), $15)`
 
 	periodsTotalSQL = `select periods from subscriptions where company_id = $1 and id = $2`
 
@@ -75,7 +75,8 @@ const (
 		where p.company_id = $1 and p.subscription_id = $2 and p.number < coalesce($5::bigint, (` + periodsTotalSQL + `) + 1 - $4::bigint)
 		order by p.number desc limit $3`
 
-	entryColumns = `sequence, kind, credit, refund, credit_balance, refund_balance, period, reference, actor, created_at`
+	entryColumns = `sequence, kind, credit, refund, credit_balance, refund_balance, period, reference, actor, created_at, day,
+		coalesce(payment_method, '') as payment_method, plan_id`
 
 	entriesSQL = `select ` + entryColumns + ` from account_entries
 		where company_id = $1 and subscription_id = $2 and sequence > coalesce($5::bigint, $4::bigint) order by sequence limit $3`
@@ -143,7 +144,7 @@ func rowOfPeriod(company id.Company, of id.Subscription, p model.Period) []any {
 		"unused_value": p.UnusedValue, "payment_status": p.PaymentStatus,
 		"due_at": p.DueAt, "dunning_from": p.DunningFrom, "past_due_after_days": p.PastDueAfterDays, "grace_days": p.GraceDays,
 		"reminder_days": reminders, "end_after_days": p.EndAfterDays, "reminders_sent": p.RemindersSent,
-		"paid_at": p.PaidAt, "paid_amount": p.PaidAmount, "payment_method": p.PaymentMethod, "payment_reference": p.PaymentReference,
+		"paid_at": p.PaidAt, "paid_on": p.PaidOn, "paid_amount": p.PaidAmount, "payment_method": p.PaymentMethod, "payment_reference": p.PaymentReference,
 		"waive_reason": p.WaiveReason, "failure_reason": p.FailureReason, "failed_attempts": p.FailedAttempts,
 		"bookings": p.Bookings, "credits": p.Credits, "max_rollover": p.MaxRollover, "created_at": p.CreatedAt,
 	}}

@@ -267,6 +267,7 @@ func saveParts(tx *pg.Tx, company id.Company, r *model.Record, n state) {
 	for _, e := range r.Entries {
 		tx.Queue(pg.Query{SQL: addEntrySQL, Args: []any{
 			company, r.ID, e.Sequence, e.Kind, e.Credit, e.Refund, e.CreditBalance, e.RefundBalance, e.Period, e.Reference, n.actor, e.CreatedAt,
+			e.Day, e.Method, e.PlanID,
 		}})
 	}
 }

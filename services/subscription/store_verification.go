@@ -84,7 +84,8 @@ func partsOf(company id.Company, all []whole) []pg.Query {
 		{SQL: entriesOfAllSQL, Args: []any{company, ids}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var of id.Subscription
 			var e model.AccountEntry
-			err := rows.Scan(&of, &e.Sequence, &e.Kind, &e.Credit, &e.Refund, &e.CreditBalance, &e.RefundBalance, &e.Period, &e.Reference, &e.Actor, &e.CreatedAt)
+			err := rows.Scan(&of, &e.Sequence, &e.Kind, &e.Credit, &e.Refund, &e.CreditBalance, &e.RefundBalance, &e.Period, &e.Reference, &e.Actor, &e.CreatedAt,
+				&e.Day, &e.Method, &e.PlanID)
 			if w := at[of]; w != nil {
 				w.entries = append(w.entries, e)
 			}

@@ -59,6 +59,7 @@ type world struct {
 	tests     authv1.TestDataServiceClient
 	deletions customerv1.CustomerDeletionServiceClient
 	exports   privacyv1.PersonalDataServiceClient
+	snapshots subscriptionv1.SubscriptionSnapshotServiceClient
 	issuer    *tokentest.Issuer
 	customers *customertest.Fake
 	passes    *fakePasses
@@ -120,6 +121,7 @@ func openOn(t testing.TB, db *pg.DB) *world {
 	conn := w.serve(Policy(), func(srv *rpc.Server) {
 		subscriptionv1.RegisterPlanServiceServer(srv, w.server)
 		subscriptionv1.RegisterSubscriptionServiceServer(srv, w.server)
+		subscriptionv1.RegisterSubscriptionSnapshotServiceServer(srv, w.server)
 		authv1.RegisterCompanyCopyServiceServer(srv, w.server.companies)
 		authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(db))
 		customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
@@ -128,6 +130,7 @@ func openOn(t testing.TB, db *pg.DB) *world {
 	w.plans, w.client = subscriptionv1.NewPlanServiceClient(conn), subscriptionv1.NewSubscriptionServiceClient(conn)
 	w.tests, w.deletions = authv1.NewTestDataServiceClient(conn), customerv1.NewCustomerDeletionServiceClient(conn)
 	w.exports = privacyv1.NewPersonalDataServiceClient(conn)
+	w.snapshots = subscriptionv1.NewSubscriptionSnapshotServiceClient(conn)
 	return w
 }
 

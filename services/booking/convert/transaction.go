@@ -141,8 +141,20 @@ func Booking(t *model.Transaction, b *model.Booking) *bookingv1.Booking {
 	return out
 }
 
-// Snapshot converts one booking of t for an event.
+// Snapshot converts one booking of t for an event, with its movements of money.
 func Snapshot(t *model.Transaction, b *model.Booking) *bookingv1.BookingSnapshot {
+	s := PreviousSnapshot(t, b)
+	for _, m := range t.Movements(b) {
+		s.Movements = append(s.Movements, &bookingv1.MoneyMovement{
+			Sequence: m.Sequence, Gross: m.Gross, Net: m.Net, Currency: b.Payment.Currency, Method: methodToProto(m.Method),
+			TaxRateBasisPoints: m.TaxRate, At: timestamppb.New(m.At), Day: m.Day,
+		})
+	}
+	return s
+}
+
+// PreviousSnapshot converts one booking of t, as it is before a change, for an event.
+func PreviousSnapshot(t *model.Transaction, b *model.Booking) *bookingv1.BookingSnapshot {
 	return &bookingv1.BookingSnapshot{
 		TransactionId: t.ID.String(), Purchaser: customerToProto(&t.Purchaser),
 		PurchasedAt: timestamppb.New(t.PurchasedAt), Version: t.Version, Booking: Booking(t, b),

@@ -64,29 +64,32 @@ func (a *ImportedAppointment) Check() *ImportRefusal {
 // ImportType is an appointment type that lines refer to.
 type ImportType struct {
 	ID           id.AppointmentType
+	Title        string
 	Timezone     string
+	Listed       bool // its event
 	Options      []ImportPrice
 	Requirements [][]id.Room // in the order of preference
 }
 
 // ImportPrice is a pricing option of an appointment type.
 type ImportPrice struct {
-	Option id.PricingOption
-	Length int32 // 0: all lengths
-	Ended  bool
+	Option  id.PricingOption
+	Length  int32 // 0: all lengths
+	TaxRate int32 // basis points
+	Ended   bool
 }
 
-// option returns the pricing option of an imported appointment: one on sale for its length, or else any.
-func (t *ImportType) option(minutes int32) (id.PricingOption, bool) {
+// price returns the pricing option of an imported appointment: one on sale for its length, or else any.
+func (t *ImportType) price(minutes int32) (ImportPrice, bool) {
 	if len(t.Options) == 0 {
-		return id.PricingOption{}, false
+		return ImportPrice{}, false
 	}
 	for _, o := range t.Options {
 		if !o.Ended && (o.Length == 0 || o.Length == minutes) {
-			return o.Option, true
+			return o, true
 		}
 	}
-	return t.Options[0].Option, true
+	return t.Options[0], true
 }
 
 // ImportRoom is a room that lines or appointment types refer to.
@@ -117,6 +120,7 @@ type AppointmentImport struct {
 	// Existing maps references to imported appointments; zero: to another transaction.
 	Existing  map[string]id.Appointment
 	Customers map[string]id.Customer // by the names in lines; only those who are not deleted
+	Names     map[id.Customer]Customer
 	Types     map[string]*ImportType // by the names in lines
 	Staff     map[string]id.StaffMember
 	Rooms     map[string]id.Room
@@ -138,7 +142,7 @@ type RecordedAppointment struct {
 func NewAppointmentImport(company id.Company, timezone string, now time.Time, newID func() id.UUID) *AppointmentImport {
 	return &AppointmentImport{
 		newID: newID, Now: now, Company: company, timezone: timezone, Existing: map[string]id.Appointment{}, Customers: map[string]id.Customer{},
-		Types: map[string]*ImportType{}, Staff: map[string]id.StaffMember{}, Rooms: map[string]id.Room{},
+		Names: map[id.Customer]Customer{}, Types: map[string]*ImportType{}, Staff: map[string]id.StaffMember{}, Rooms: map[string]id.Room{},
 		RoomsByID: map[id.Room]*ImportRoom{}, taken: map[unitKey][]TimeSpan{}, timeOff: map[id.UUID][]TimeSpan{},
 	}
 }
@@ -168,7 +172,7 @@ func (l *AppointmentImport) Record(a *ImportedAppointment) (id.Appointment, *Imp
 	if of == nil {
 		return id.Appointment{}, refuse("appointment_type", "exists", "does not exist")
 	}
-	option, ok := of.option(a.Minutes)
+	price, ok := of.price(a.Minutes)
 	if !ok {
 		return id.Appointment{}, refuse("appointment_type", "price", "has no price")
 	}
@@ -183,13 +187,32 @@ func (l *AppointmentImport) Record(a *ImportedAppointment) (id.Appointment, *Imp
 			l.AddTaken(assigned[i].Resource, assigned[i].Unit, TimeSpan{assigned[i].From, assigned[i].Until})
 		}
 	}
-	l.record(a, customer, Booking{
-		ID: booking, Cancelled: a.Cancelled, Refunded: a.Refunded, Spaces: 1, BoughtFor: boughtFor, Option: option, Payment: a.Payment,
+	b := Booking{
+		ID: booking, Cancelled: a.Cancelled, Refunded: a.Refunded, Spaces: 1, BoughtFor: boughtFor, Option: price.Option,
 		Date: BookedDate{
-			ID: date, Event: id.Event(of.ID), StartsAt: a.StartsAt.Truncate(time.Second), Minutes: a.Minutes, Timezone: of.Timezone, OfAppointment: true,
+			ID: date, Event: id.Event(of.ID), StartsAt: a.StartsAt.Truncate(time.Second), Minutes: a.Minutes, Timezone: of.Timezone,
+			EventTitle: of.Title, EventType: Appointment, OfAppointment: true,
 		},
-	}, assigned)
+	}
+	b.payImported(a.Payment, price.TaxRate)
+	l.record(a, customer, b, assigned)
 	return id.Appointment(booking), nil
+}
+
+// NewlyListed returns the appointment types whose first appointment the plan records.
+func (l *AppointmentImport) NewlyListed() []id.AppointmentType {
+	listed := map[id.AppointmentType]bool{}
+	for _, t := range l.Types {
+		listed[t.ID] = t.Listed
+	}
+	var first []id.AppointmentType
+	for i := range l.Recorded {
+		if t := id.AppointmentType(l.Recorded[i].Transaction.Bookings[0].Date.Event); !listed[t] {
+			listed[t] = true
+			first = append(first, t)
+		}
+	}
+	return first
 }
 
 // record adds the transaction of one line.
@@ -205,7 +228,7 @@ func (l *AppointmentImport) record(a *ImportedAppointment, customer id.Customer,
 	l.Recorded = append(l.Recorded, RecordedAppointment{
 		Reference: a.Reference, Status: status, Assignments: assigned,
 		Transaction: Transaction{
-			ID: id.Transaction(l.newID()), Purchaser: Customer{ID: customer}, PurchasedAt: at.Truncate(time.Second),
+			ID: id.Transaction(l.newID()), Purchaser: known(l.Names, customer), PurchasedAt: at.Truncate(time.Second),
 			Timezone: l.timezone, Version: 1, UpdatedAt: l.Now, Bookings: []Booking{b},
 		},
 	})
@@ -223,7 +246,8 @@ func (l *AppointmentImport) boughtFor(a *ImportedAppointment, purchaser id.Custo
 	case customer == purchaser:
 		return nil, nil
 	}
-	return &Customer{ID: customer}, nil
+	attendee := known(l.Names, customer)
+	return &attendee, nil
 }
 
 // Span returns the time of a. Imported appointments have no buffers.

@@ -68,6 +68,11 @@ type Booking struct {
 	RefundedAmount int64
 	RefundedAt     time.Time // of the last refund; zero: none, or unknown
 	Attendance     Attendance
+
+	// Money is set in what changes a booking, and in what publishes it.
+	Money BookingMoney
+	// UnrecordedRefundAt is when refunds without an entry in the history were recorded; zero: RefundedAt.
+	UnrecordedRefundAt time.Time
 }
 
 // PaidByPass returns the bookings that a pass pays.
@@ -149,6 +154,7 @@ type Payment struct {
 	Currency  string
 	Gross     int64 // minor units, tax included, after the discount
 	Net       int64 // minor units, without tax
+	TaxRate   int32 // of the pricing option at the purchase, basis points
 	Reference string
 	Discount  int64  // what the discount code took off, minor units
 	Code      string // the discount code as entered; "": none

@@ -59,6 +59,9 @@ type HistoryEntry struct {
 	Reason        string
 	// The amount that was paid or refunded with the change, in minor units, and how.
 	Amount       int64
+	Net          int64  // without tax
+	TaxRate      int32  // basis points
+	Day          string // of At in the company's time zone, as YYYY-MM-DD; "": an earlier release stored no net, rate and day
 	Method       Method
 	Reference    string
 	PolicyWaived bool

@@ -1,7 +1,9 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"reservation.dev/platform/id"
@@ -18,12 +20,15 @@ type ImportPlan struct {
 	Existing           map[string]id.Transaction // by reference
 	// Customers maps the names in lines to customers who exist and are not deleted.
 	Customers map[string]id.Customer
+	Names     map[id.Customer]Customer
 	Events    map[string]*ImportEvent // by reference
-	Dates     map[id.EventDate]*ImportDate
-	starts    map[dateKey]*ImportDate
-	Options   map[id.PricingOption]*ImportOption
-	names     map[optionKey]*ImportOption
-	Recorded  []recorded // the transactions to store
+	// EventsByID are the events of Events, and of the dates that lines identify.
+	EventsByID map[id.Event]*ImportEvent
+	Dates      map[id.EventDate]*ImportDate
+	starts     map[dateKey]*ImportDate
+	Options    map[id.PricingOption]*ImportOption
+	names      map[optionKey]*ImportOption
+	Recorded   []recorded // the transactions to store
 	// positions is the number of options of each event.
 	positions map[id.Event]int32
 }
@@ -61,6 +66,7 @@ type ImportEvent struct {
 	Title     string
 	EventType EventType
 	Timezone  string
+	Version   int64
 }
 
 // ImportDate is a date that lines refer to.
@@ -95,10 +101,18 @@ type ImportOption struct {
 func NewImportPlan(company id.Company, timezone, currency string, now time.Time, newID func() id.UUID) *ImportPlan {
 	return &ImportPlan{
 		newID: newID, Now: now, Company: company, timezone: timezone, currency: currency,
-		Existing: map[string]id.Transaction{}, Customers: map[string]id.Customer{},
-		Events: map[string]*ImportEvent{}, Dates: map[id.EventDate]*ImportDate{}, starts: map[dateKey]*ImportDate{},
+		Existing: map[string]id.Transaction{}, Customers: map[string]id.Customer{}, Names: map[id.Customer]Customer{},
+		Events: map[string]*ImportEvent{}, EventsByID: map[id.Event]*ImportEvent{}, Dates: map[id.EventDate]*ImportDate{}, starts: map[dateKey]*ImportDate{},
 		Options: map[id.PricingOption]*ImportOption{}, names: map[optionKey]*ImportOption{},
 		positions: map[id.Event]int32{},
+	}
+}
+
+// AddEvent adds an event that was found or created.
+func (l *ImportPlan) AddEvent(e *ImportEvent) {
+	l.EventsByID[e.ID] = e
+	if e.Reference != "" {
+		l.Events[e.Reference] = e
 	}
 }
 
@@ -146,7 +160,7 @@ func (l *ImportPlan) Record(t *ImportedTransaction) (Transaction, *ImportRefusal
 	id := id.Transaction(l.newID())
 	l.Existing[t.Reference] = id
 	transaction := Transaction{
-		ID: id, Purchaser: Customer{ID: purchaser}, PurchasedAt: t.PurchasedAt.Truncate(time.Second),
+		ID: id, Purchaser: known(l.Names, purchaser), PurchasedAt: t.PurchasedAt.Truncate(time.Second),
 		Timezone: l.timezone, Version: 1, UpdatedAt: l.Now, Bookings: bookings,
 	}
 	l.Recorded = append(l.Recorded, recorded{transaction, t.Reference})
@@ -180,10 +194,55 @@ func (l *ImportPlan) book(b *ImportedBooking, to *Booking, u *used) *ImportRefus
 		return refuse("pricing_option_id", "exists", "does not exist")
 	}
 	*to = Booking{
-		ID: id.Booking(l.newID()), Cancelled: b.Cancelled, Refunded: b.Refunded, Spaces: b.Spaces,
-		Date: BookedDate{ID: u.date.ID, Event: u.date.EventID}, Option: u.option.ID, Payment: b.Payment,
+		ID: id.Booking(l.newID()), Spaces: b.Spaces, Option: u.option.ID, Date: BookedDate{
+			ID: u.date.ID, Event: u.date.EventID, StartsAt: u.date.StartsAt, Timezone: u.date.Timezone, Minutes: u.date.Minutes,
+		},
 	}
+	if e := l.EventsByID[u.date.EventID]; e != nil {
+		to.Date.EventTitle, to.Date.EventType = e.Title, e.EventType
+	}
+	to.Cancelled, to.Refunded = b.Cancelled, b.Refunded
+	to.payImported(b.Payment, u.option.TaxRate)
 	return nil
+}
+
+// NewEvent returns an event that the plan creates, without its dates.
+func (l *ImportPlan) NewEvent(e *ImportEvent) *Event {
+	created := &Event{
+		ID: e.ID, Title: e.Title, Type: e.EventType, Status: Published, Timezone: e.Timezone, Version: e.Version,
+		CreatedAt: l.Now, UpdatedAt: l.Now,
+	}
+	var options []*ImportOption
+	for _, o := range l.Options {
+		if o.Event == e.ID && o.Origin == Used {
+			options = append(options, o)
+		}
+	}
+	slices.SortFunc(options, func(a, b *ImportOption) int { return cmp.Compare(a.Position, b.Position) })
+	for _, o := range options {
+		created.Options = append(created.Options, o.PricingOption)
+	}
+	return created
+}
+
+// payImported sets the payment of an imported booking, as it is read later. A refund is that of the whole price.
+func (b *Booking) payImported(p Payment, taxRate int32) {
+	b.Payment, b.Imported = p, true
+	if !p.Method.IsMoney() {
+		return
+	}
+	b.Payment.TaxRate, b.Price = taxRate, p.Gross
+	if b.Refunded {
+		b.RefundedAmount = p.Gross
+	}
+}
+
+// known returns a customer, with the names if the copy has them.
+func known(names map[id.Customer]Customer, customer id.Customer) Customer {
+	if c, ok := names[customer]; ok {
+		return c
+	}
+	return Customer{ID: customer}
 }
 
 func (l *ImportPlan) boughtFor(b *ImportedBooking, to *Booking, purchaser id.Customer) *ImportRefusal {
@@ -195,7 +254,8 @@ func (l *ImportPlan) boughtFor(b *ImportedBooking, to *Booking, purchaser id.Cus
 		return refuse("bought_for", "exists", "does not exist")
 	}
 	if customer != purchaser {
-		to.BoughtFor = &Customer{ID: customer}
+		attendee := known(l.Names, customer)
+		to.BoughtFor = &attendee
 	}
 	return nil
 }
@@ -206,9 +266,9 @@ func (l *ImportPlan) describedDate(d *DescribedDate) *ImportDate {
 	if event == nil {
 		event = &ImportEvent{
 			Origin: made, ID: id.Event(l.newID()), Reference: d.EventReference,
-			Title: d.Title, EventType: d.EventType, Timezone: d.Timezone,
+			Title: d.Title, EventType: d.EventType, Timezone: d.Timezone, Version: 1,
 		}
-		l.Events[d.EventReference] = event
+		l.AddEvent(event)
 	}
 	if date := l.starts[dateKey{event.ID, d.StartsAt.Unix()}]; date != nil {
 		return date

@@ -71,6 +71,7 @@ type MovedBooking struct {
 	Before, After Booking
 	Outcome       MoveOutcome
 	Method        Method // of the payment of the difference; "": nothing is paid
+	TaxRate       int32  // of that payment, basis points
 	swap          bool
 }
 

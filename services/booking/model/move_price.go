@@ -126,6 +126,7 @@ func (m *MovedBooking) settle(taxRate int32, method Method) {
 		if o.AmountDue = rise - fromDue; o.AmountDue > 0 {
 			b.Payment.Gross += o.AmountDue
 			b.Payment.Net += netOf(o.AmountDue, taxRate)
+			m.TaxRate = taxRate
 			if m.Method = method; method == "" {
 				m.Method = b.Payment.Method
 			}

@@ -221,7 +221,7 @@ func (of *Offer) booking(o *Order, l Line, date *OfferedDate, option PricingOpti
 	} else {
 		b.Payment = Payment{
 			Method: how.Method, Currency: option.Currency, Reference: how.Reference,
-			Gross: option.Price * int64(l.Spaces),
+			Gross: option.Price * int64(l.Spaces), TaxRate: option.TaxRate,
 		}
 		if how.Method == Free {
 			b.Payment.Gross = 0

@@ -98,7 +98,7 @@ func TestGrant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Payment{Method: Card, Currency: "GBP", Gross: 3600, Net: 3000, Reference: "ch_1"}
+		want := Payment{Method: Card, Currency: "GBP", Gross: 3600, Net: 3000, TaxRate: 2000, Reference: "ch_1"}
 		if got[0].Payment != want || got[0].Spaces != 3 || got[0].Date != c.date.BookedDate {
 			t.Errorf("got %+v", got[0])
 		}

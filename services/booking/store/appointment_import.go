@@ -23,12 +23,12 @@ const (
 		where t.company_id = $1 and t.reference = any($2)`
 
 	// Appointment types by identifier and by reference, with their events.
-	lockImportTypesSQL = `select y.id, coalesce(y.reference, ''), e.timezone from appointment_types y
+	lockImportTypesSQL = `select y.id, coalesce(y.reference, ''), e.title, e.timezone, e.listed from appointment_types y
 		join events e on e.company_id = y.company_id and e.id = y.id
 		where y.company_id = $1 and e.deleted_at is null and (y.id = any($2) or y.reference = any($3))
 		order by y.id for no key update of e`
 
-	importPricesSQL = `select event_id, id, coalesce(length_minutes, 0), ended_at is not null from pricing_options
+	importPricesSQL = `select event_id, id, coalesce(length_minutes, 0), tax_rate_basis_points, ended_at is not null from pricing_options
 		where company_id = $1 and event_id = any($2) order by event_id, ended_at is not null, position, id`
 
 	importRequirementsSQL = `select appointment_type_id, requirement, room_id from appointment_type_rooms
@@ -88,7 +88,7 @@ func (s *Store) OpenAppointmentImport(ctx context.Context, tx *pg.Tx, l *model.A
 		pg.Query{SQL: lockImportsSQL, Args: []any{l.Company}},
 		pg.Query{SQL: importedAppointmentsSQL, Args: []any{l.Company, references}, Scan: scanImported(l)},
 		pg.Query{SQL: lockImportTypesSQL, Args: []any{l.Company, slices.Collect(maps.Values(typeIDs)), types}, Scan: scanImportTypes(l, typeIDs)},
-		pg.Query{SQL: importCustomersSQL, Args: []any{l.Company, slices.Collect(maps.Values(l.Customers))}, Scan: scanDeleted(l.Customers)},
+		pg.Query{SQL: importCustomersSQL, Args: []any{l.Company, slices.Collect(maps.Values(l.Customers))}, Scan: scanNames(l.Customers, l.Names)},
 	)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func scanImportTypes(l *model.AppointmentImport, ids map[string]id.AppointmentTy
 	return pg.Each(func(rows pgx.Rows) error {
 		y := &model.ImportType{}
 		var reference string
-		err := rows.Scan(&y.ID, &reference, &y.Timezone)
+		err := rows.Scan(&y.ID, &reference, &y.Title, &y.Timezone, &y.Listed)
 		named(ids, y.ID, reference, func(text string) { l.Types[text] = y })
 		return err
 	})
@@ -166,7 +166,7 @@ func scanImportPrices(found map[id.AppointmentType]*model.ImportType) func(pgx.R
 	return pg.Each(func(rows pgx.Rows) error {
 		var of id.AppointmentType
 		var p model.ImportPrice
-		err := rows.Scan(&of, &p.Option, &p.Length, &p.Ended)
+		err := rows.Scan(&of, &p.Option, &p.Length, &p.TaxRate, &p.Ended)
 		if y := found[of]; y != nil {
 			y.Options = append(y.Options, p)
 		}

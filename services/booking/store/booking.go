@@ -32,7 +32,7 @@ const (
 			is_refunded = $7, refunded_at = $8, refund_due = $9, refunded_amount = $10,
 			attendance = $11, attendance_at = case when attendance is distinct from $11 then $12 else attendance_at end,
 			event_id = $13, event_date_id = $14, pricing_option_id = $15, spaces = $16, bought_for = $17, managed_by = $18,
-			gross = $19, net = $20, price = $21, credits_used = $22
+			gross = $19, net = $20, price = $21, credits_used = $22, tax_rate_basis_points = $23, unrecorded_refund_at = $24
 		where company_id = $1 and id = $2`
 
 	raiseTransactionSQL = `update transactions set version = $3, updated_at = $4 where company_id = $1 and id = $2`
@@ -59,9 +59,12 @@ func (s *Store) Booking(ctx context.Context, company id.Company, b id.Booking) (
 // booking takes this lock.
 func (s *Store) LockBooking(ctx context.Context, tx *pg.Tx, company id.Company, b id.Booking) (found FoundBooking, err error) {
 	var l Listing
-	lock := pg.Query{SQL: lockTransactionSQL, Args: []any{company, b}}
-	err = tx.Pipeline(ctx, append([]pg.Query{lock}, l.booking(company, b, &found)...)...)
-	err = l.only(&found, err)
+	money := moneys{}
+	queries := append([]pg.Query{{SQL: lockTransactionSQL, Args: []any{company, b}}}, l.booking(company, b, &found)...)
+	err = tx.Pipeline(ctx, append(queries, money.query(company, []id.Booking{b}))...)
+	if err = l.only(&found, err); err == nil {
+		money.complete(found.Transaction)
+	}
 	return found, err
 }
 
@@ -102,7 +105,8 @@ func changeOf(company id.Company, t *model.Transaction) pg.Query {
 	p := amountsOf(&b.Payment)
 	return pg.Query{SQL: changeBookingSQL, Args: []any{company, b.ID, b.Cancelled, timeOrNull(b.CancelledAt), b.Late, orNull(b.Reason),
 		b.Refunded, timeOrNull(b.RefundedAt), b.RefundDue, storedRefund(b), orNull(string(b.Attendance)), t.UpdatedAt,
-		b.Date.Event, b.Date.ID, b.Option, b.Spaces, boughtFor, b.ManagedBy, p.gross, p.net, storedPrice(b), p.credits}}
+		b.Date.Event, b.Date.ID, b.Option, b.Spaces, boughtFor, b.ManagedBy, p.gross, p.net, storedPrice(b), p.credits,
+		p.taxRate, timeOrNull(b.UnrecordedRefund())}}
 }
 
 // storedPrice returns the price; nil if it is what was paid, or the payment was by pass.

@@ -17,13 +17,16 @@ import (
 // The lock of a booking's transaction, which every change takes, protects the sequence. Entries of one booking
 // in one statement keep their order.
 const addHistorySQL = `insert into booking_history
-		(company_id, booking_id, sequence, action, at, actor, details, reason, amount, money_method, payment_reference)
+		(company_id, booking_id, sequence, action, at, actor, details, reason, amount, money_method, payment_reference,
+			net, tax_rate_basis_points, day)
 	select $1, n.booking_id,
 		coalesce((select max(h.sequence) from booking_history h where h.company_id = $1 and h.booking_id = n.booking_id), 0)
 			+ row_number() over (partition by n.booking_id order by n.n),
-		n.action, n.at, n.actor, n.details::jsonb, n.reason, n.amount, n.method, n.payment_reference
-	from unnest($2::uuid[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[])
-		with ordinality n(booking_id, action, at, actor, details, reason, amount, method, payment_reference, n)`
+		n.action, n.at, n.actor, n.details::jsonb, n.reason, n.amount, n.method, n.payment_reference,
+		n.net, n.tax_rate, n.day
+	from unnest($2::uuid[], $3::text[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[],
+			$11::bigint[], $12::integer[], $13::text[])
+		with ordinality n(booking_id, action, at, actor, details, reason, amount, method, payment_reference, net, tax_rate, day, n)`
 
 // historyDetails is the column details: what has no column of its own. Identifiers are UUIDs, as in columns.
 type historyDetails struct {
@@ -82,6 +85,7 @@ func AddHistory(company id.Company, entries ...model.HistoryEntry) pg.Query {
 	bookings, actions, times, actors := make([]id.Booking, n), make([]string, n), make([]time.Time, n), make([]string, n)
 	details, reasons, amounts := make([]string, n), make([]*string, n), make([]*int64, n)
 	methods, references := make([]*string, n), make([]*string, n)
+	nets, taxRates, days := make([]*int64, n), make([]*int32, n), make([]*string, n)
 	for i := range entries {
 		e := &entries[i]
 		bookings[i], actions[i], times[i], actors[i] = e.Booking, string(e.Action), e.At, e.Actor
@@ -89,9 +93,11 @@ func AddHistory(company id.Company, entries ...model.HistoryEntry) pg.Query {
 		methods[i] = orNull(string(e.Method))
 		if e.Amount > 0 {
 			amounts[i] = &e.Amount
+			nets[i], taxRates[i], days[i] = &e.Net, &e.TaxRate, orNull(e.Day)
 		}
 	}
-	return pg.Query{SQL: addHistorySQL, Args: []any{company, bookings, actions, times, actors, details, reasons, amounts, methods, references}}
+	return pg.Query{SQL: addHistorySQL, Args: []any{company, bookings, actions, times, actors, details, reasons, amounts, methods, references,
+		nets, taxRates, days}}
 }
 
 const (

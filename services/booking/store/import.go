@@ -24,14 +24,14 @@ const (
 
 	// Events by reference, and the events of identified dates. The lock prevents others from adding
 	// dates to them during the import.
-	lockEventsSQL = `select e.id, coalesce(e.reference, '') from events e
+	lockEventsSQL = `select e.id, coalesce(e.reference, ''), e.title, e.type, e.timezone, e.version from events e
 		where e.company_id = $1 and e.deleted_at is null and e.id in (
 			select id from events where company_id = $1 and reference = any($2)
 			union select event_id from event_dates where company_id = $1 and id = any($3))
 		order by e.id for no key update of e`
 
 	// Identified dates, and the dates that events have at the given starts.
-	lockImportDatesSQL = `select d.id, d.event_id, d.starts_at, d.capacity, d.booked, d.appointment_id is not null from event_dates d
+	lockImportDatesSQL = `select d.id, d.event_id, d.starts_at, d.duration_minutes, d.timezone, d.capacity, d.booked, d.appointment_id is not null from event_dates d
 		where d.company_id = $1 and d.id in (
 			select n.id from event_dates n where n.company_id = $1 and n.id = any($2)
 				and (select e.deleted_at from events e where e.company_id = $1 and e.id = n.event_id) is null
@@ -41,10 +41,10 @@ const (
 		order by d.id for no key update of d`
 
 	// The deletion of a customer is not confirmed before the import has committed.
-	importCustomersSQL = `select id, deleted_at is not null from customers
+	importCustomersSQL = `select id, first_name, last_name, email, deleted_at is not null from customers
 		where company_id = $1 and id = any($2) order by id for key share`
 
-	ImportOptionsSQL = `select event_id, id, name, position from pricing_options
+	ImportOptionsSQL = `select event_id, id, name, position, tax_rate_basis_points from pricing_options
 		where company_id = $1 and event_id = any($2) order by ended_at is null` // options on sale come last and replace ended ones of the same name
 )
 
@@ -78,16 +78,12 @@ func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, 
 		})},
 		pg.Query{SQL: lockEventsSQL, Args: []any{l.Company, eventReferences, dates}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var e model.ImportEvent
-			if err := rows.Scan(&e.ID, &e.Reference); err != nil {
-				return err
-			}
+			err := rows.Scan(&e.ID, &e.Reference, &e.Title, &e.EventType, &e.Timezone, &e.Version)
 			events = append(events, e.ID)
-			if e.Reference != "" {
-				l.Events[e.Reference] = &e
-			}
-			return nil
+			l.AddEvent(&e)
+			return err
 		})},
-		pg.Query{SQL: importCustomersSQL, Args: []any{l.Company, slices.Collect(maps.Values(l.Customers))}, Scan: scanDeleted(l.Customers)},
+		pg.Query{SQL: importCustomersSQL, Args: []any{l.Company, slices.Collect(maps.Values(l.Customers))}, Scan: scanNames(l.Customers, l.Names)},
 	)
 	if err != nil {
 		return err
@@ -96,27 +92,26 @@ func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, 
 	return tx.Pipeline(ctx,
 		pg.Query{SQL: ImportOptionsSQL, Args: []any{l.Company, events}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var o model.ImportOption
-			err := rows.Scan(&o.Event, &o.ID, &o.Name, &o.Position)
+			err := rows.Scan(&o.Event, &o.ID, &o.Name, &o.Position, &o.TaxRate)
 			l.AddOption(&o)
 			return err
 		})},
 		pg.Query{SQL: lockImportDatesSQL, Args: []any{l.Company, dates, keyEvents, keyStarts}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var d model.ImportDate
-			err := rows.Scan(&d.ID, &d.EventID, &d.StartsAt, &d.Capacity, &d.Booked, &d.OfAppointment)
+			err := rows.Scan(&d.ID, &d.EventID, &d.StartsAt, &d.Minutes, &d.Timezone, &d.Capacity, &d.Booked, &d.OfAppointment)
 			l.AddDate(&d)
 			return err
 		})},
 	)
 }
 
-// scanDeleted removes customers who were deleted after the lines were read.
-func scanDeleted(customers map[string]id.Customer) func(pgx.Rows) error {
+// scanNames reads the names of customers, and removes those who were deleted after the lines were read.
+func scanNames(customers map[string]id.Customer, names map[id.Customer]model.Customer) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
-		var customer id.Customer
-		var deleted bool
-		err := rows.Scan(&customer, &deleted)
-		if deleted {
-			maps.DeleteFunc(customers, func(_ string, c id.Customer) bool { return c == customer })
+		var c model.KnownCustomer
+		err := scanCustomer(rows, &c)
+		if names[c.ID] = c.Customer; c.Deleted {
+			maps.DeleteFunc(customers, func(_ string, named id.Customer) bool { return named == c.ID })
 		}
 		return err
 	})

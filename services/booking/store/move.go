@@ -17,16 +17,17 @@ const LockBookingsSQL = `select t.id from transactions t where t.company_id = $1
 // end of tx. A booking that does not exist has no transaction.
 func (s *Store) LockBookings(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Booking) ([]FoundBooking, error) {
 	queries := []pg.Query{{SQL: LockBookingsSQL, Args: []any{company, all}}}
-	found, lists := make([]FoundBooking, len(all)), make([]Listing, len(all))
+	found, lists, money := make([]FoundBooking, len(all)), make([]Listing, len(all)), moneys{}
 	for i, b := range all {
 		queries = append(queries, lists[i].booking(company, b, &found[i])...)
 	}
-	if err := tx.Pipeline(ctx, queries...); err != nil {
+	if err := tx.Pipeline(ctx, append(queries, money.query(company, all))...); err != nil {
 		return nil, err
 	}
 	for i := range all {
 		if len(lists[i].Transactions) > 0 {
 			found[i].Transaction = &lists[i].namePurchaser().Transactions[0]
+			money.complete(found[i].Transaction)
 		}
 	}
 	return found, nil

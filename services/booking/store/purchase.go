@@ -34,16 +34,20 @@ const (
 
 	insertBookingsSQL = `insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id,
 			pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
-			method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code, money_method)
+			method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code, money_method,
+			tax_rate_basis_points)
 		select $1, n.id, n.transaction_id, n.position, n.event_id, n.event_date_id,
 			n.pricing_option_id, n.bought_for, n.spaces, n.is_cancelled, n.is_refunded,
-			n.method, n.currency, n.gross, n.net, n.payment_reference, n.credits_used, n.customer_pass_id, n.discount, n.discount_code, n.money_method
+			n.method, n.currency, n.gross, n.net, n.payment_reference, n.credits_used, n.customer_pass_id, n.discount, n.discount_code, n.money_method,
+			n.tax_rate
 		from unnest($2::uuid[], $3::uuid[], $4::integer[], $5::uuid[], $6::uuid[],
 				$7::uuid[], $8::uuid[], $9::integer[], $10::boolean[], $11::boolean[],
-				$12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::integer[], $18::uuid[], $19::bigint[], $20::text[], $21::text[])
+				$12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::integer[], $18::uuid[], $19::bigint[], $20::text[], $21::text[],
+				$22::integer[])
 			n(id, transaction_id, position, event_id, event_date_id,
 				pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
-				method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code, money_method)`
+				method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code, money_method,
+				tax_rate)`
 )
 
 // source says how a transaction was created. Its values are stored.
@@ -88,6 +92,7 @@ type bookingColumns struct {
 	moneyMethods        []*string
 	currencies          []*string
 	gross, net          []*int64
+	taxRates            []*int32
 	paymentReferences   []*string
 	credits             []*int32
 	passes              []id.CustomerPass
@@ -152,7 +157,7 @@ func (c *bookingColumns) add(t id.Transaction, position int32, b *model.Booking)
 	c.passes = append(c.passes, p.CustomerPass)
 	amounts := amountsOf(p)
 	c.gross, c.net = append(c.gross, amounts.gross), append(c.net, amounts.net)
-	c.credits = append(c.credits, amounts.credits)
+	c.credits, c.taxRates = append(c.credits, amounts.credits), append(c.taxRates, amounts.taxRate)
 	var discount *int64
 	if p.Code != "" {
 		discount = &p.Discount
@@ -163,13 +168,13 @@ func (c *bookingColumns) add(t id.Transaction, position int32, b *model.Booking)
 
 // paidAmounts are the columns of a payment: money, or credits of a pass.
 type paidAmounts struct {
-	gross, net *int64
-	credits    *int32
+	gross, net       *int64
+	credits, taxRate *int32
 }
 
 func amountsOf(p *model.Payment) paidAmounts {
 	if p.Method.IsMoney() {
-		return paidAmounts{gross: &p.Gross, net: &p.Net}
+		return paidAmounts{gross: &p.Gross, net: &p.Net, taxRate: &p.TaxRate}
 	}
 	return paidAmounts{credits: &p.Credits}
 }
@@ -193,7 +198,8 @@ func (p *purchases) insert(company id.Company, from source) []pg.Query {
 			p.creators, p.reasons}},
 		{SQL: insertBookingsSQL, Args: []any{company, b.ids, b.transactions, b.positions, b.events, b.dates,
 			b.options, b.boughtFor, b.spaces, b.cancelled, b.refunded,
-			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes, b.discounts, b.codes, b.moneyMethods}},
+			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes, b.discounts, b.codes, b.moneyMethods,
+			b.taxRates}},
 	}
 }
 

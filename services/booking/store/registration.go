@@ -374,11 +374,16 @@ func (s *Store) Registrations(ctx context.Context, company id.Company, ids []id.
 	return found.in(ids), nil
 }
 
-// registrationsInTx is Registrations within tx.
+// registrationsInTx is Registrations within tx, with what the movements of the bookings need.
 func (s *Store) registrationsInTx(ctx context.Context, tx *pg.Tx, company id.Company, ids []id.Booking) ([]model.Registration, error) {
 	var found foundRegistrations
-	if err := tx.Pipeline(ctx, found.queries(company, ids)...); err != nil {
+	money := moneys{}
+	if err := tx.Pipeline(ctx, append(found.queries(company, ids), money.query(company, ids))...); err != nil {
 		return nil, err
 	}
-	return found.in(ids), nil
+	list := found.in(ids)
+	for i := range list {
+		money.complete(&list[i].Transaction)
+	}
+	return list, nil
 }

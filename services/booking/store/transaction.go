@@ -194,6 +194,7 @@ func (s *Store) Unconfirmed(ctx context.Context, tx *pg.Tx, company id.Company, 
 	var l Listing
 	err := tx.Pipeline(ctx,
 		pg.Query{SQL: beforehandSQL, Args: []any{company, which, string(as)}, Scan: l.scanTransactions},
+		l.taxRates(company, which),
 		pg.Query{SQL: unconfirmedPurchaserSQL, Args: []any{company, which}, Scan: l.scanPurchaser})
 	if err != nil {
 		return nil, err

@@ -3,13 +3,13 @@ package model
 import "time"
 
 // entry adds an entry to the account: changes of account credit and of the refund due, in minor units.
-func (r *Record) entry(kind EntryKind, credit, refund int64, period int32, now time.Time) {
+func (r *Record) entry(kind EntryKind, credit, refund int64, period int32, c Clock) {
 	r.AccountCredit += credit
 	r.RefundDue += refund
 	r.EntryCount++
 	r.Entries = append(r.Entries, AccountEntry{
 		Sequence: r.EntryCount, Kind: kind, Credit: credit, Refund: refund,
-		CreditBalance: r.AccountCredit, RefundBalance: r.RefundDue, Period: period, CreatedAt: now,
+		CreditBalance: r.AccountCredit, RefundBalance: r.RefundDue, Period: period, CreatedAt: c.Now, Day: new(c.today()),
 	})
 }
 
@@ -37,11 +37,11 @@ func (r *Record) unused(today time.Time, creditsLeft int32) int64 {
 }
 
 // creditUnused adds the unused part of the current period to account credit.
-func (r *Record) creditUnused(value int64, now time.Time) {
+func (r *Record) creditUnused(value int64, c Clock) {
 	if value == 0 {
 		return
 	}
 	p := r.current()
 	p.UnusedValue = value
-	r.entry(EntryUnusedPeriod, value, 0, p.Number, now)
+	r.entry(EntryUnusedPeriod, value, 0, p.Number, c)
 }

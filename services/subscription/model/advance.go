@@ -223,12 +223,12 @@ func (r *Record) begin(p Period, in *Payment, c Clock) {
 		p.Price, p.CreditApplied = r.Price, r.applyCredit(r.Price)
 	}
 	if p.CreditApplied > 0 {
-		r.entry(EntryApplied, -p.CreditApplied, 0, p.Number, c.Now)
+		r.entry(EntryApplied, -p.CreditApplied, 0, p.Number, c)
 	}
 	switch amount := p.Price - p.CreditApplied; {
 	case amount == 0:
 	case in != nil:
-		p.paid(amount, *in, c.Now)
+		p.paid(amount, *in, c)
 	default:
 		r.becomeDue(&p, amount, c)
 	}
@@ -259,6 +259,6 @@ func (r *Record) end(reason EndReason, lastDay time.Time, c Clock) {
 	r.AmountDue, r.LastPeriod, r.NextPlanID = 0, 0, nil
 	r.clearPastDue()
 	if r.AccountCredit > 0 {
-		r.entry(EntryRefundDue, -r.AccountCredit, r.AccountCredit, 0, c.Now)
+		r.entry(EntryRefundDue, -r.AccountCredit, r.AccountCredit, 0, c)
 	}
 }

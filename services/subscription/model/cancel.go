@@ -65,7 +65,7 @@ func (r *Record) cancel(c Clock, in CancelRequest) {
 	}
 	if in.Prorate {
 		r.finishPause(c.today(), c.Zone)
-		r.creditUnused(r.unused(c.today(), in.CreditsLeft), c.Now)
+		r.creditUnused(r.unused(c.today(), in.CreditsLeft), c)
 	}
 	r.end(EndCancelled, c.today(), c)
 }

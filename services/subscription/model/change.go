@@ -77,7 +77,7 @@ func (r *Record) changeNow(c Clock, in PlanChangeRequest) {
 	today, p := c.today(), r.current()
 	value := r.unused(today, in.CreditsLeft)
 	stay := r.stay(in, value)
-	r.creditUnused(value, c.Now)
+	r.creditUnused(value, c)
 	p.LastDay, p.CutShort = addDays(today, -1), true
 	r.takePlan(in.Plan)
 	r.NextPlanID = nil

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
@@ -46,8 +45,9 @@ func (in *Payment) checkAmount(due int64) error {
 }
 
 // paid records a payment of an amount.
-func (p *Period) paid(amount int64, in Payment, now time.Time) {
-	p.AmountDue, p.PaymentStatus, p.PaidAt, p.PaidAmount = 0, PaymentPaid, &now, amount
+func (p *Period) paid(amount int64, in Payment, c Clock) {
+	p.AmountDue, p.PaymentStatus, p.PaidAt, p.PaidAmount = 0, PaymentPaid, &c.Now, amount
+	p.PaidOn = new(c.today())
 	p.PaymentMethod, p.PaymentReference = cmp.Or(in.Method, money.MethodCard), in.Reference
 }
 
@@ -81,7 +81,7 @@ func (r *Record) RecordPayment(c Clock, period int32, in Payment) ([]Step, error
 	}
 	return r.record(c, p.Number, func(w *Record, p *Period) {
 		w.AmountDue -= p.AmountDue
-		p.paid(amount, in, c.Now)
+		p.paid(amount, in, c)
 		w.clearPastDue()
 	})
 }
@@ -140,9 +140,9 @@ func (r *Record) record(c Clock, number int32, change func(w *Record, p *Period)
 	})
 }
 
-// RecordRefund records a refund of an amount in minor units; nil means all that is due.
-// Refusal: NO_REFUND_DUE.
-func (r *Record) RecordRefund(c Clock, amount *int64, reference string) ([]Step, error) {
+// RecordRefund records a refund of an amount in minor units; nil means all that is due. The money goes back by
+// the method of the last payment. Refusal: NO_REFUND_DUE.
+func (r *Record) RecordRefund(c Clock, amount *int64, method, reference string) ([]Step, error) {
 	sum := r.RefundDue
 	set(&sum, amount)
 	var f check.Fields
@@ -159,8 +159,9 @@ func (r *Record) RecordRefund(c Clock, amount *int64, reference string) ([]Step,
 	return r.act(c, func(w *Record) ([]Step, error) {
 		return w.updated(c, func() {
 			w.RefundedAmount += sum
-			w.entry(EntryRefunded, 0, -sum, 0, c.Now)
-			w.Entries[len(w.Entries)-1].Reference = reference
+			w.entry(EntryRefunded, 0, -sum, 0, c)
+			e := &w.Entries[len(w.Entries)-1]
+			e.Reference, e.Method, e.PlanID = reference, method, w.PlanID
 		}), nil
 	})
 }

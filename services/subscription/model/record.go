@@ -86,6 +86,8 @@ type Step struct {
 	Before View      // empty for StepCreated
 	After  View
 	Period *Period // only for StepPaymentDue and StepPaymentRecorded: the period after the step
+	// Movements are the amounts that were paid or refunded with the step.
+	Movements []Movement
 }
 
 // Cause is what made a step happen, for logs, metrics and tests.
@@ -160,7 +162,9 @@ func (r *Record) step(kind StepKind, cause Cause, at, now time.Time, change func
 	if r.Version > 0 {
 		s.Before = r.View()
 	}
+	before := r.Movements()
 	change()
+	s.Movements = r.addedTo(before)
 	r.Version, r.UpdatedAt = r.Version+1, now
 	s.After = r.View()
 	s.After.Status = s.After.status()

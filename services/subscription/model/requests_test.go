@@ -179,7 +179,7 @@ func TestRequestsAreChecked(t *testing.T) {
 			return err
 		}},
 		{"a refund of 0", "amount min", func(w *world) error {
-			_, err := w.start().r.RecordRefund(w.clock(), new(int64(0)), "")
+			_, err := w.start().r.RecordRefund(w.clock(), new(int64(0)), "CARD", "")
 			return err
 		}},
 	} {

@@ -176,8 +176,8 @@ func TestRules(t *testing.T) {
 			equal(w.t, "account credit", w.r.AccountCredit, 60_000)
 			w.did(w.r.Cancel(w.clock(), CancelRequest{Now: true}))
 			equal(w.t, "refund due", w.r.RefundDue, 60_000)
-			w.refused(ReasonNoRefundDue, func() ([]Step, error) { return w.r.RecordRefund(w.clock(), new(int64(60_001)), "") })
-			w.did(w.r.RecordRefund(w.clock(), new(int64(50_000)), "re_1"))
+			w.refused(ReasonNoRefundDue, func() ([]Step, error) { return w.r.RecordRefund(w.clock(), new(int64(60_001)), "CARD", "") })
+			w.did(w.r.RecordRefund(w.clock(), new(int64(50_000)), "CARD", "re_1"))
 			equal(w.t, "refund due", w.r.RefundDue, 10_000)
 			equal(w.t, "refunded", w.r.RefundedAmount, 50_000)
 		}},

@@ -327,7 +327,7 @@ func (r *run) random(slot int, c model.Clock) (name, want string, steps []model.
 		steps, err = rec.Waive(c, 0, "goodwill")
 		return "waive", n.settlePayment(slot, 0, "waived"), steps, err
 	case 11:
-		steps, err = rec.RecordRefund(c, nil, "")
+		steps, err = rec.RecordRefund(c, nil, "CARD", "")
 		return "refund", n.repay(), steps, err
 	case 12: // a payment of any period, also after the end
 		number := 1 + r.rand.IntN(len(r.rows))

@@ -142,6 +142,7 @@ type Period struct {
 	// The payment; PaidAt is nil unless it is recorded.
 	PaidAt           *time.Time `db:"paid_at"`
 	PaidAmount       int64      `db:"paid_amount"`
+	PaidOn           *time.Time `db:"paid_on"` // a day; nil: that of PaidAt
 	PaymentMethod    string     `db:"payment_method"`
 	PaymentReference string     `db:"payment_reference"`
 	WaiveReason      string     `db:"waive_reason"`
@@ -187,6 +188,11 @@ type AccountEntry struct {
 	Reference     string    `db:"reference"`
 	Actor         string    `db:"actor"` // set by the server
 	CreatedAt     time.Time `db:"created_at"`
+	// Day is that of CreatedAt in the company's zone; nil: an earlier release added the entry.
+	Day *time.Time `db:"day"`
+	// Of a refund: the method of the last payment, and the plan.
+	Method string  `db:"payment_method"`
+	PlanID id.Plan `db:"plan_id"`
 }
 
 // View is a subscription with its current period: what callers and events see.

@@ -75,7 +75,8 @@ type AppointmentServiceClient interface {
 	// ImportAppointments imports appointments of an earlier system, each in one commit, past or to come.
 	// One whose reference was imported before changes nothing. Working hours, notice and horizon do not
 	// apply, and imported appointments have no buffers. One that has not ended takes the time of its staff
-	// member and rooms, and is refused (rule `overlap`) if they are taken. It publishes no domain events.
+	// member and rooms, and is refused (rule `overlap`) if they are taken. It publishes
+	// events_imported and transactions_imported, which no webhook follows.
 	ImportAppointments(ctx context.Context, in *ImportAppointmentsRequest, opts ...grpc.CallOption) (*ImportAppointmentsResponse, error)
 }
 
@@ -213,7 +214,8 @@ type AppointmentServiceServer interface {
 	// ImportAppointments imports appointments of an earlier system, each in one commit, past or to come.
 	// One whose reference was imported before changes nothing. Working hours, notice and horizon do not
 	// apply, and imported appointments have no buffers. One that has not ended takes the time of its staff
-	// member and rooms, and is refused (rule `overlap`) if they are taken. It publishes no domain events.
+	// member and rooms, and is refused (rule `overlap`) if they are taken. It publishes
+	// events_imported and transactions_imported, which no webhook follows.
 	ImportAppointments(context.Context, *ImportAppointmentsRequest) (*ImportAppointmentsResponse, error)
 	mustEmbedUnimplementedAppointmentServiceServer()
 }

@@ -100,8 +100,8 @@ type BookingServiceClient interface {
 	// before is left unchanged, so you can repeat an import after a failure. Events and dates that
 	// are described rather than identified are looked up by their reference and start, and created if
 	// they do not exist. The service stores each batch you send in one commit and responds with one
-	// result per transaction. It publishes no domain events for imported history, because what is
-	// imported happened elsewhere. The date of an appointment is refused (rule `appointment`): use
+	// result per transaction. It publishes events_imported and transactions_imported, which no webhook
+	// follows, because what is imported happened elsewhere. The date of an appointment is refused (rule `appointment`): use
 	// ImportAppointments.
 	ImportTransactions(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportTransactionsRequest, ImportTransactionsResponse], error)
 }
@@ -328,8 +328,8 @@ type BookingServiceServer interface {
 	// before is left unchanged, so you can repeat an import after a failure. Events and dates that
 	// are described rather than identified are looked up by their reference and start, and created if
 	// they do not exist. The service stores each batch you send in one commit and responds with one
-	// result per transaction. It publishes no domain events for imported history, because what is
-	// imported happened elsewhere. The date of an appointment is refused (rule `appointment`): use
+	// result per transaction. It publishes events_imported and transactions_imported, which no webhook
+	// follows, because what is imported happened elsewhere. The date of an appointment is refused (rule `appointment`): use
 	// ImportAppointments.
 	ImportTransactions(grpc.BidiStreamingServer[ImportTransactionsRequest, ImportTransactionsResponse]) error
 	mustEmbedUnimplementedBookingServiceServer()

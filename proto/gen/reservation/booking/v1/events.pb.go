@@ -882,6 +882,63 @@ func (x *BookingTransferred) GetActor() string {
 	return ""
 }
 
+// EventsImported is published as events_imported, in the commit of an import and before its
+// transactions_imported. It has at most 200 events and dates together.
+type EventsImported struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Events that the import created or listed, with their pricing options and without dates.
+	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// The dates that the import created, by event; event and previous are unset. An import does not raise the
+	// version of an existing event.
+	Dates         []*EventDatesAdded `protobuf:"bytes,2,rep,name=dates,proto3" json:"dates,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventsImported) Reset() {
+	*x = EventsImported{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventsImported) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventsImported) ProtoMessage() {}
+
+func (x *EventsImported) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventsImported.ProtoReflect.Descriptor instead.
+func (*EventsImported) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *EventsImported) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *EventsImported) GetDates() []*EventDatesAdded {
+	if x != nil {
+		return x.Dates
+	}
+	return nil
+}
+
 // TransactionsImported is published as transactions_imported, for at most 200 bookings of a batch. An import
 // has one or more of these events, and no booking_confirmed.
 type TransactionsImported struct {
@@ -893,7 +950,7 @@ type TransactionsImported struct {
 
 func (x *TransactionsImported) Reset() {
 	*x = TransactionsImported{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -905,7 +962,7 @@ func (x *TransactionsImported) String() string {
 func (*TransactionsImported) ProtoMessage() {}
 
 func (x *TransactionsImported) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -918,7 +975,7 @@ func (x *TransactionsImported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransactionsImported.ProtoReflect.Descriptor instead.
 func (*TransactionsImported) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{13}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TransactionsImported) GetBookings() []*BookingSnapshot {
@@ -938,7 +995,7 @@ type WaitlistJoined struct {
 
 func (x *WaitlistJoined) Reset() {
 	*x = WaitlistJoined{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -950,7 +1007,7 @@ func (x *WaitlistJoined) String() string {
 func (*WaitlistJoined) ProtoMessage() {}
 
 func (x *WaitlistJoined) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -963,7 +1020,7 @@ func (x *WaitlistJoined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistJoined.ProtoReflect.Descriptor instead.
 func (*WaitlistJoined) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{14}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WaitlistJoined) GetEntry() *WaitlistEntry {
@@ -986,7 +1043,7 @@ type WaitlistOffered struct {
 
 func (x *WaitlistOffered) Reset() {
 	*x = WaitlistOffered{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +1055,7 @@ func (x *WaitlistOffered) String() string {
 func (*WaitlistOffered) ProtoMessage() {}
 
 func (x *WaitlistOffered) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +1068,7 @@ func (x *WaitlistOffered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistOffered.ProtoReflect.Descriptor instead.
 func (*WaitlistOffered) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{15}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WaitlistOffered) GetEntry() *WaitlistEntry {
@@ -1041,7 +1098,7 @@ type WaitlistPassedOver struct {
 
 func (x *WaitlistPassedOver) Reset() {
 	*x = WaitlistPassedOver{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1053,7 +1110,7 @@ func (x *WaitlistPassedOver) String() string {
 func (*WaitlistPassedOver) ProtoMessage() {}
 
 func (x *WaitlistPassedOver) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1066,7 +1123,7 @@ func (x *WaitlistPassedOver) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistPassedOver.ProtoReflect.Descriptor instead.
 func (*WaitlistPassedOver) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{16}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *WaitlistPassedOver) GetEntry() *WaitlistEntry {
@@ -1096,7 +1153,7 @@ type WaitlistEnded struct {
 
 func (x *WaitlistEnded) Reset() {
 	*x = WaitlistEnded{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1108,7 +1165,7 @@ func (x *WaitlistEnded) String() string {
 func (*WaitlistEnded) ProtoMessage() {}
 
 func (x *WaitlistEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1121,7 +1178,7 @@ func (x *WaitlistEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaitlistEnded.ProtoReflect.Descriptor instead.
 func (*WaitlistEnded) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{17}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WaitlistEnded) GetEntry() *WaitlistEntry {
@@ -1151,7 +1208,7 @@ type HoldExpired struct {
 
 func (x *HoldExpired) Reset() {
 	*x = HoldExpired{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1163,7 +1220,7 @@ func (x *HoldExpired) String() string {
 func (*HoldExpired) ProtoMessage() {}
 
 func (x *HoldExpired) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1176,7 +1233,7 @@ func (x *HoldExpired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldExpired.ProtoReflect.Descriptor instead.
 func (*HoldExpired) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{18}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *HoldExpired) GetHold() *Hold {
@@ -1203,7 +1260,7 @@ type AppointmentBooked struct {
 
 func (x *AppointmentBooked) Reset() {
 	*x = AppointmentBooked{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1215,7 +1272,7 @@ func (x *AppointmentBooked) String() string {
 func (*AppointmentBooked) ProtoMessage() {}
 
 func (x *AppointmentBooked) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1228,7 +1285,7 @@ func (x *AppointmentBooked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppointmentBooked.ProtoReflect.Descriptor instead.
 func (*AppointmentBooked) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{19}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AppointmentBooked) GetAppointment() *Appointment {
@@ -1251,7 +1308,7 @@ type AppointmentMoved struct {
 
 func (x *AppointmentMoved) Reset() {
 	*x = AppointmentMoved{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1263,7 +1320,7 @@ func (x *AppointmentMoved) String() string {
 func (*AppointmentMoved) ProtoMessage() {}
 
 func (x *AppointmentMoved) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1276,7 +1333,7 @@ func (x *AppointmentMoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppointmentMoved.ProtoReflect.Descriptor instead.
 func (*AppointmentMoved) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{20}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AppointmentMoved) GetAppointment() *Appointment {
@@ -1306,7 +1363,7 @@ type AppointmentCancelled struct {
 
 func (x *AppointmentCancelled) Reset() {
 	*x = AppointmentCancelled{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1318,7 +1375,7 @@ func (x *AppointmentCancelled) String() string {
 func (*AppointmentCancelled) ProtoMessage() {}
 
 func (x *AppointmentCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1331,7 +1388,7 @@ func (x *AppointmentCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppointmentCancelled.ProtoReflect.Descriptor instead.
 func (*AppointmentCancelled) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{21}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AppointmentCancelled) GetAppointment() *Appointment {
@@ -1366,7 +1423,7 @@ type BookingSnapshot struct {
 
 func (x *BookingSnapshot) Reset() {
 	*x = BookingSnapshot{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +1435,7 @@ func (x *BookingSnapshot) String() string {
 func (*BookingSnapshot) ProtoMessage() {}
 
 func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +1448,7 @@ func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingSnapshot.ProtoReflect.Descriptor instead.
 func (*BookingSnapshot) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{22}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *BookingSnapshot) GetTransactionId() string {
@@ -1461,7 +1518,7 @@ type MoneyMovement struct {
 
 func (x *MoneyMovement) Reset() {
 	*x = MoneyMovement{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1473,7 +1530,7 @@ func (x *MoneyMovement) String() string {
 func (*MoneyMovement) ProtoMessage() {}
 
 func (x *MoneyMovement) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1486,7 +1543,7 @@ func (x *MoneyMovement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MoneyMovement.ProtoReflect.Descriptor instead.
 func (*MoneyMovement) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{23}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *MoneyMovement) GetSequence() int32 {
@@ -1607,7 +1664,10 @@ const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\x12BookingTransferred\x12A\n" +
 	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\x12C\n" +
 	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\x12\x14\n" +
-	"\x05actor\x18\x03 \x01(\tR\x05actor\"[\n" +
+	"\x05actor\x18\x03 \x01(\tR\x05actor\"\x86\x01\n" +
+	"\x0eEventsImported\x125\n" +
+	"\x06events\x18\x01 \x03(\v2\x1d.reservation.booking.v1.EventR\x06events\x12=\n" +
+	"\x05dates\x18\x02 \x03(\v2'.reservation.booking.v1.EventDatesAddedR\x05dates\"[\n" +
 	"\x14TransactionsImported\x12C\n" +
 	"\bbookings\x18\x01 \x03(\v2'.reservation.booking.v1.BookingSnapshotR\bbookings\"M\n" +
 	"\x0eWaitlistJoined\x12;\n" +
@@ -1661,7 +1721,7 @@ func file_reservation_booking_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_events_proto_rawDescData
 }
 
-var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*EventCreated)(nil),          // 0: reservation.booking.v1.EventCreated
 	(*EventDatesAdded)(nil),       // 1: reservation.booking.v1.EventDatesAdded
@@ -1676,81 +1736,84 @@ var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*BookingRefunded)(nil),       // 10: reservation.booking.v1.BookingRefunded
 	(*BookingMoved)(nil),          // 11: reservation.booking.v1.BookingMoved
 	(*BookingTransferred)(nil),    // 12: reservation.booking.v1.BookingTransferred
-	(*TransactionsImported)(nil),  // 13: reservation.booking.v1.TransactionsImported
-	(*WaitlistJoined)(nil),        // 14: reservation.booking.v1.WaitlistJoined
-	(*WaitlistOffered)(nil),       // 15: reservation.booking.v1.WaitlistOffered
-	(*WaitlistPassedOver)(nil),    // 16: reservation.booking.v1.WaitlistPassedOver
-	(*WaitlistEnded)(nil),         // 17: reservation.booking.v1.WaitlistEnded
-	(*HoldExpired)(nil),           // 18: reservation.booking.v1.HoldExpired
-	(*AppointmentBooked)(nil),     // 19: reservation.booking.v1.AppointmentBooked
-	(*AppointmentMoved)(nil),      // 20: reservation.booking.v1.AppointmentMoved
-	(*AppointmentCancelled)(nil),  // 21: reservation.booking.v1.AppointmentCancelled
-	(*BookingSnapshot)(nil),       // 22: reservation.booking.v1.BookingSnapshot
-	(*MoneyMovement)(nil),         // 23: reservation.booking.v1.MoneyMovement
-	(*Event)(nil),                 // 24: reservation.booking.v1.Event
-	(*EventDate)(nil),             // 25: reservation.booking.v1.EventDate
-	(*ScheduledDate)(nil),         // 26: reservation.booking.v1.ScheduledDate
-	(PaymentMethod)(0),            // 27: reservation.booking.v1.PaymentMethod
-	(*WaitlistEntry)(nil),         // 28: reservation.booking.v1.WaitlistEntry
-	(*Hold)(nil),                  // 29: reservation.booking.v1.Hold
-	(*Appointment)(nil),           // 30: reservation.booking.v1.Appointment
-	(*CustomerReference)(nil),     // 31: reservation.booking.v1.CustomerReference
-	(*timestamppb.Timestamp)(nil), // 32: google.protobuf.Timestamp
-	(*Booking)(nil),               // 33: reservation.booking.v1.Booking
+	(*EventsImported)(nil),        // 13: reservation.booking.v1.EventsImported
+	(*TransactionsImported)(nil),  // 14: reservation.booking.v1.TransactionsImported
+	(*WaitlistJoined)(nil),        // 15: reservation.booking.v1.WaitlistJoined
+	(*WaitlistOffered)(nil),       // 16: reservation.booking.v1.WaitlistOffered
+	(*WaitlistPassedOver)(nil),    // 17: reservation.booking.v1.WaitlistPassedOver
+	(*WaitlistEnded)(nil),         // 18: reservation.booking.v1.WaitlistEnded
+	(*HoldExpired)(nil),           // 19: reservation.booking.v1.HoldExpired
+	(*AppointmentBooked)(nil),     // 20: reservation.booking.v1.AppointmentBooked
+	(*AppointmentMoved)(nil),      // 21: reservation.booking.v1.AppointmentMoved
+	(*AppointmentCancelled)(nil),  // 22: reservation.booking.v1.AppointmentCancelled
+	(*BookingSnapshot)(nil),       // 23: reservation.booking.v1.BookingSnapshot
+	(*MoneyMovement)(nil),         // 24: reservation.booking.v1.MoneyMovement
+	(*Event)(nil),                 // 25: reservation.booking.v1.Event
+	(*EventDate)(nil),             // 26: reservation.booking.v1.EventDate
+	(*ScheduledDate)(nil),         // 27: reservation.booking.v1.ScheduledDate
+	(PaymentMethod)(0),            // 28: reservation.booking.v1.PaymentMethod
+	(*WaitlistEntry)(nil),         // 29: reservation.booking.v1.WaitlistEntry
+	(*Hold)(nil),                  // 30: reservation.booking.v1.Hold
+	(*Appointment)(nil),           // 31: reservation.booking.v1.Appointment
+	(*CustomerReference)(nil),     // 32: reservation.booking.v1.CustomerReference
+	(*timestamppb.Timestamp)(nil), // 33: google.protobuf.Timestamp
+	(*Booking)(nil),               // 34: reservation.booking.v1.Booking
 }
 var file_reservation_booking_v1_events_proto_depIdxs = []int32{
-	24, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
-	25, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
-	24, // 2: reservation.booking.v1.EventDatesAdded.event:type_name -> reservation.booking.v1.Event
-	24, // 3: reservation.booking.v1.EventDatesAdded.previous:type_name -> reservation.booking.v1.Event
-	24, // 4: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
-	24, // 5: reservation.booking.v1.EventUpdated.previous:type_name -> reservation.booking.v1.Event
-	24, // 6: reservation.booking.v1.EventCancelled.event:type_name -> reservation.booking.v1.Event
-	24, // 7: reservation.booking.v1.EventCancelled.previous:type_name -> reservation.booking.v1.Event
-	25, // 8: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
-	26, // 9: reservation.booking.v1.EventDateUpdated.scheduled:type_name -> reservation.booking.v1.ScheduledDate
-	26, // 10: reservation.booking.v1.EventDateUpdated.previous:type_name -> reservation.booking.v1.ScheduledDate
-	25, // 11: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
-	26, // 12: reservation.booking.v1.EventDateCancelled.scheduled:type_name -> reservation.booking.v1.ScheduledDate
-	26, // 13: reservation.booking.v1.EventDateCancelled.previous:type_name -> reservation.booking.v1.ScheduledDate
-	22, // 14: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	22, // 15: reservation.booking.v1.AttendanceRecorded.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	22, // 16: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	22, // 17: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	22, // 18: reservation.booking.v1.BookingCancelled.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	22, // 19: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	22, // 20: reservation.booking.v1.BookingRefunded.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	22, // 21: reservation.booking.v1.BookingMoved.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	22, // 22: reservation.booking.v1.BookingMoved.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	27, // 23: reservation.booking.v1.BookingMoved.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	22, // 24: reservation.booking.v1.BookingTransferred.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	22, // 25: reservation.booking.v1.BookingTransferred.previous:type_name -> reservation.booking.v1.BookingSnapshot
-	22, // 26: reservation.booking.v1.TransactionsImported.bookings:type_name -> reservation.booking.v1.BookingSnapshot
-	28, // 27: reservation.booking.v1.WaitlistJoined.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	28, // 28: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	28, // 29: reservation.booking.v1.WaitlistOffered.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	28, // 30: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	28, // 31: reservation.booking.v1.WaitlistPassedOver.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	28, // 32: reservation.booking.v1.WaitlistEnded.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	28, // 33: reservation.booking.v1.WaitlistEnded.previous:type_name -> reservation.booking.v1.WaitlistEntry
-	29, // 34: reservation.booking.v1.HoldExpired.hold:type_name -> reservation.booking.v1.Hold
-	29, // 35: reservation.booking.v1.HoldExpired.previous:type_name -> reservation.booking.v1.Hold
-	30, // 36: reservation.booking.v1.AppointmentBooked.appointment:type_name -> reservation.booking.v1.Appointment
-	30, // 37: reservation.booking.v1.AppointmentMoved.appointment:type_name -> reservation.booking.v1.Appointment
-	30, // 38: reservation.booking.v1.AppointmentMoved.previous:type_name -> reservation.booking.v1.Appointment
-	30, // 39: reservation.booking.v1.AppointmentCancelled.appointment:type_name -> reservation.booking.v1.Appointment
-	30, // 40: reservation.booking.v1.AppointmentCancelled.previous:type_name -> reservation.booking.v1.Appointment
-	31, // 41: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	32, // 42: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
-	33, // 43: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
-	23, // 44: reservation.booking.v1.BookingSnapshot.movements:type_name -> reservation.booking.v1.MoneyMovement
-	27, // 45: reservation.booking.v1.MoneyMovement.method:type_name -> reservation.booking.v1.PaymentMethod
-	32, // 46: reservation.booking.v1.MoneyMovement.at:type_name -> google.protobuf.Timestamp
-	47, // [47:47] is the sub-list for method output_type
-	47, // [47:47] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	25, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
+	26, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
+	25, // 2: reservation.booking.v1.EventDatesAdded.event:type_name -> reservation.booking.v1.Event
+	25, // 3: reservation.booking.v1.EventDatesAdded.previous:type_name -> reservation.booking.v1.Event
+	25, // 4: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
+	25, // 5: reservation.booking.v1.EventUpdated.previous:type_name -> reservation.booking.v1.Event
+	25, // 6: reservation.booking.v1.EventCancelled.event:type_name -> reservation.booking.v1.Event
+	25, // 7: reservation.booking.v1.EventCancelled.previous:type_name -> reservation.booking.v1.Event
+	26, // 8: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
+	27, // 9: reservation.booking.v1.EventDateUpdated.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	27, // 10: reservation.booking.v1.EventDateUpdated.previous:type_name -> reservation.booking.v1.ScheduledDate
+	26, // 11: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
+	27, // 12: reservation.booking.v1.EventDateCancelled.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	27, // 13: reservation.booking.v1.EventDateCancelled.previous:type_name -> reservation.booking.v1.ScheduledDate
+	23, // 14: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	23, // 15: reservation.booking.v1.AttendanceRecorded.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	23, // 16: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	23, // 17: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	23, // 18: reservation.booking.v1.BookingCancelled.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	23, // 19: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	23, // 20: reservation.booking.v1.BookingRefunded.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	23, // 21: reservation.booking.v1.BookingMoved.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	23, // 22: reservation.booking.v1.BookingMoved.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	28, // 23: reservation.booking.v1.BookingMoved.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	23, // 24: reservation.booking.v1.BookingTransferred.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	23, // 25: reservation.booking.v1.BookingTransferred.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	25, // 26: reservation.booking.v1.EventsImported.events:type_name -> reservation.booking.v1.Event
+	1,  // 27: reservation.booking.v1.EventsImported.dates:type_name -> reservation.booking.v1.EventDatesAdded
+	23, // 28: reservation.booking.v1.TransactionsImported.bookings:type_name -> reservation.booking.v1.BookingSnapshot
+	29, // 29: reservation.booking.v1.WaitlistJoined.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	29, // 30: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	29, // 31: reservation.booking.v1.WaitlistOffered.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	29, // 32: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	29, // 33: reservation.booking.v1.WaitlistPassedOver.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	29, // 34: reservation.booking.v1.WaitlistEnded.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	29, // 35: reservation.booking.v1.WaitlistEnded.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	30, // 36: reservation.booking.v1.HoldExpired.hold:type_name -> reservation.booking.v1.Hold
+	30, // 37: reservation.booking.v1.HoldExpired.previous:type_name -> reservation.booking.v1.Hold
+	31, // 38: reservation.booking.v1.AppointmentBooked.appointment:type_name -> reservation.booking.v1.Appointment
+	31, // 39: reservation.booking.v1.AppointmentMoved.appointment:type_name -> reservation.booking.v1.Appointment
+	31, // 40: reservation.booking.v1.AppointmentMoved.previous:type_name -> reservation.booking.v1.Appointment
+	31, // 41: reservation.booking.v1.AppointmentCancelled.appointment:type_name -> reservation.booking.v1.Appointment
+	31, // 42: reservation.booking.v1.AppointmentCancelled.previous:type_name -> reservation.booking.v1.Appointment
+	32, // 43: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	33, // 44: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
+	34, // 45: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
+	24, // 46: reservation.booking.v1.BookingSnapshot.movements:type_name -> reservation.booking.v1.MoneyMovement
+	28, // 47: reservation.booking.v1.MoneyMovement.method:type_name -> reservation.booking.v1.PaymentMethod
+	33, // 48: reservation.booking.v1.MoneyMovement.at:type_name -> google.protobuf.Timestamp
+	49, // [49:49] is the sub-list for method output_type
+	49, // [49:49] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_events_proto_init() }
@@ -1768,7 +1831,7 @@ func file_reservation_booking_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_events_proto_rawDesc), len(file_reservation_booking_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

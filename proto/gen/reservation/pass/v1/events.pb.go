@@ -175,6 +175,69 @@ func (x *PassTypeUpdated) GetPassType() *PassType {
 	return nil
 }
 
+// CustomerPassImported is published as customer_pass_imported, instead of customer_pass_assigned, when an import
+// of subscriptions creates the pass.
+type CustomerPassImported struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	CustomerPass *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
+	PassType     *PassType              `protobuf:"bytes,2,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
+	// As in CustomerPassAssigned.
+	LedgerEntries []*LedgerEntry `protobuf:"bytes,3,rep,name=ledger_entries,json=ledgerEntries,proto3" json:"ledger_entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CustomerPassImported) Reset() {
+	*x = CustomerPassImported{}
+	mi := &file_reservation_pass_v1_events_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CustomerPassImported) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CustomerPassImported) ProtoMessage() {}
+
+func (x *CustomerPassImported) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_events_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CustomerPassImported.ProtoReflect.Descriptor instead.
+func (*CustomerPassImported) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_events_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CustomerPassImported) GetCustomerPass() *CustomerPass {
+	if x != nil {
+		return x.CustomerPass
+	}
+	return nil
+}
+
+func (x *CustomerPassImported) GetPassType() *PassType {
+	if x != nil {
+		return x.PassType
+	}
+	return nil
+}
+
+func (x *CustomerPassImported) GetLedgerEntries() []*LedgerEntry {
+	if x != nil {
+		return x.LedgerEntries
+	}
+	return nil
+}
+
 // CustomerPassUpdated is published as customer_pass_updated when the dates, stored status or uses of a
 // pass change, also when a booking uses it.
 type CustomerPassUpdated struct {
@@ -190,7 +253,7 @@ type CustomerPassUpdated struct {
 
 func (x *CustomerPassUpdated) Reset() {
 	*x = CustomerPassUpdated{}
-	mi := &file_reservation_pass_v1_events_proto_msgTypes[3]
+	mi := &file_reservation_pass_v1_events_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -202,7 +265,7 @@ func (x *CustomerPassUpdated) String() string {
 func (*CustomerPassUpdated) ProtoMessage() {}
 
 func (x *CustomerPassUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_events_proto_msgTypes[3]
+	mi := &file_reservation_pass_v1_events_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -215,7 +278,7 @@ func (x *CustomerPassUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomerPassUpdated.ProtoReflect.Descriptor instead.
 func (*CustomerPassUpdated) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_events_proto_rawDescGZIP(), []int{3}
+	return file_reservation_pass_v1_events_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CustomerPassUpdated) GetCustomerPass() *CustomerPass {
@@ -251,7 +314,11 @@ const file_reservation_pass_v1_events_proto_rawDesc = "" +
 	"\tpass_type\x18\x02 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\x12G\n" +
 	"\x0eledger_entries\x18\x03 \x03(\v2 .reservation.pass.v1.LedgerEntryR\rledgerEntries\"M\n" +
 	"\x0fPassTypeUpdated\x12:\n" +
-	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xe5\x01\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xe3\x01\n" +
+	"\x14CustomerPassImported\x12F\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\x12:\n" +
+	"\tpass_type\x18\x02 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\x12G\n" +
+	"\x0eledger_entries\x18\x03 \x03(\v2 .reservation.pass.v1.LedgerEntryR\rledgerEntries\"\xe5\x01\n" +
 	"\x13CustomerPassUpdated\x12F\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\x12=\n" +
 	"\bprevious\x18\x02 \x01(\v2!.reservation.pass.v1.CustomerPassR\bprevious\x12G\n" +
@@ -269,30 +336,34 @@ func file_reservation_pass_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_pass_v1_events_proto_rawDescData
 }
 
-var file_reservation_pass_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_reservation_pass_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_reservation_pass_v1_events_proto_goTypes = []any{
 	(*PassTypeCreated)(nil),      // 0: reservation.pass.v1.PassTypeCreated
 	(*CustomerPassAssigned)(nil), // 1: reservation.pass.v1.CustomerPassAssigned
 	(*PassTypeUpdated)(nil),      // 2: reservation.pass.v1.PassTypeUpdated
-	(*CustomerPassUpdated)(nil),  // 3: reservation.pass.v1.CustomerPassUpdated
-	(*PassType)(nil),             // 4: reservation.pass.v1.PassType
-	(*CustomerPass)(nil),         // 5: reservation.pass.v1.CustomerPass
-	(*LedgerEntry)(nil),          // 6: reservation.pass.v1.LedgerEntry
+	(*CustomerPassImported)(nil), // 3: reservation.pass.v1.CustomerPassImported
+	(*CustomerPassUpdated)(nil),  // 4: reservation.pass.v1.CustomerPassUpdated
+	(*PassType)(nil),             // 5: reservation.pass.v1.PassType
+	(*CustomerPass)(nil),         // 6: reservation.pass.v1.CustomerPass
+	(*LedgerEntry)(nil),          // 7: reservation.pass.v1.LedgerEntry
 }
 var file_reservation_pass_v1_events_proto_depIdxs = []int32{
-	4, // 0: reservation.pass.v1.PassTypeCreated.pass_type:type_name -> reservation.pass.v1.PassType
-	5, // 1: reservation.pass.v1.CustomerPassAssigned.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	4, // 2: reservation.pass.v1.CustomerPassAssigned.pass_type:type_name -> reservation.pass.v1.PassType
-	6, // 3: reservation.pass.v1.CustomerPassAssigned.ledger_entries:type_name -> reservation.pass.v1.LedgerEntry
-	4, // 4: reservation.pass.v1.PassTypeUpdated.pass_type:type_name -> reservation.pass.v1.PassType
-	5, // 5: reservation.pass.v1.CustomerPassUpdated.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	5, // 6: reservation.pass.v1.CustomerPassUpdated.previous:type_name -> reservation.pass.v1.CustomerPass
-	6, // 7: reservation.pass.v1.CustomerPassUpdated.ledger_entries:type_name -> reservation.pass.v1.LedgerEntry
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	5,  // 0: reservation.pass.v1.PassTypeCreated.pass_type:type_name -> reservation.pass.v1.PassType
+	6,  // 1: reservation.pass.v1.CustomerPassAssigned.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	5,  // 2: reservation.pass.v1.CustomerPassAssigned.pass_type:type_name -> reservation.pass.v1.PassType
+	7,  // 3: reservation.pass.v1.CustomerPassAssigned.ledger_entries:type_name -> reservation.pass.v1.LedgerEntry
+	5,  // 4: reservation.pass.v1.PassTypeUpdated.pass_type:type_name -> reservation.pass.v1.PassType
+	6,  // 5: reservation.pass.v1.CustomerPassImported.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	5,  // 6: reservation.pass.v1.CustomerPassImported.pass_type:type_name -> reservation.pass.v1.PassType
+	7,  // 7: reservation.pass.v1.CustomerPassImported.ledger_entries:type_name -> reservation.pass.v1.LedgerEntry
+	6,  // 8: reservation.pass.v1.CustomerPassUpdated.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6,  // 9: reservation.pass.v1.CustomerPassUpdated.previous:type_name -> reservation.pass.v1.CustomerPass
+	7,  // 10: reservation.pass.v1.CustomerPassUpdated.ledger_entries:type_name -> reservation.pass.v1.LedgerEntry
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_events_proto_init() }
@@ -307,7 +378,7 @@ func file_reservation_pass_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_pass_v1_events_proto_rawDesc), len(file_reservation_pass_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

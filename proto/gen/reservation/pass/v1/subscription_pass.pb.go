@@ -268,8 +268,8 @@ type SyncSubscriptionPassRequest struct {
 	Grants []*PeriodGrant `protobuf:"bytes,9,rep,name=grants,proto3" json:"grants,omitempty"`
 	// The payment of the first period. Only used when the pass is created.
 	Purchase *PassPurchase `protobuf:"bytes,10,opt,name=purchase,proto3" json:"purchase,omitempty"`
-	// The creation of the pass publishes no customer_pass_assigned: the subscription was imported, or the
-	// pass existed before and its database was restored.
+	// The creation of the pass publishes customer_pass_imported, and no customer_pass_assigned: the
+	// subscription was imported, or the pass existed before and its database was restored.
 	Quiet bool `protobuf:"varint,11,opt,name=quiet,proto3" json:"quiet,omitempty"`
 	// Identifies the content of version. See SyncSubscriptionPassResponse.
 	StateId string `protobuf:"bytes,12,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`

@@ -168,6 +168,60 @@ func (x *SubscriptionCreated) GetMovements() []*SubscriptionMovement {
 	return nil
 }
 
+// SubscriptionImported is published as subscription_imported, in the commit of the import.
+type SubscriptionImported struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Subscription *Subscription          `protobuf:"bytes,1,opt,name=subscription,proto3" json:"subscription,omitempty"`
+	// As in SubscriptionCreated: the payment of the current period, if the import says that it was paid.
+	Movements     []*SubscriptionMovement `protobuf:"bytes,2,rep,name=movements,proto3" json:"movements,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SubscriptionImported) Reset() {
+	*x = SubscriptionImported{}
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SubscriptionImported) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SubscriptionImported) ProtoMessage() {}
+
+func (x *SubscriptionImported) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SubscriptionImported.ProtoReflect.Descriptor instead.
+func (*SubscriptionImported) Descriptor() ([]byte, []int) {
+	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SubscriptionImported) GetSubscription() *Subscription {
+	if x != nil {
+		return x.Subscription
+	}
+	return nil
+}
+
+func (x *SubscriptionImported) GetMovements() []*SubscriptionMovement {
+	if x != nil {
+		return x.Movements
+	}
+	return nil
+}
+
 // SubscriptionUpdated is published as subscription_updated for each change that has no event of its own,
 // and in addition to subscription_payment_recorded when the status changes.
 type SubscriptionUpdated struct {
@@ -183,7 +237,7 @@ type SubscriptionUpdated struct {
 
 func (x *SubscriptionUpdated) Reset() {
 	*x = SubscriptionUpdated{}
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[3]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -195,7 +249,7 @@ func (x *SubscriptionUpdated) String() string {
 func (*SubscriptionUpdated) ProtoMessage() {}
 
 func (x *SubscriptionUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[3]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -208,7 +262,7 @@ func (x *SubscriptionUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscriptionUpdated.ProtoReflect.Descriptor instead.
 func (*SubscriptionUpdated) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{3}
+	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SubscriptionUpdated) GetSubscription() *Subscription {
@@ -245,7 +299,7 @@ type SubscriptionRenewed struct {
 
 func (x *SubscriptionRenewed) Reset() {
 	*x = SubscriptionRenewed{}
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[4]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -257,7 +311,7 @@ func (x *SubscriptionRenewed) String() string {
 func (*SubscriptionRenewed) ProtoMessage() {}
 
 func (x *SubscriptionRenewed) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[4]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -270,7 +324,7 @@ func (x *SubscriptionRenewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscriptionRenewed.ProtoReflect.Descriptor instead.
 func (*SubscriptionRenewed) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{4}
+	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SubscriptionRenewed) GetSubscription() *Subscription {
@@ -306,7 +360,7 @@ type SubscriptionPaymentDue struct {
 
 func (x *SubscriptionPaymentDue) Reset() {
 	*x = SubscriptionPaymentDue{}
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[5]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -318,7 +372,7 @@ func (x *SubscriptionPaymentDue) String() string {
 func (*SubscriptionPaymentDue) ProtoMessage() {}
 
 func (x *SubscriptionPaymentDue) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[5]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -331,7 +385,7 @@ func (x *SubscriptionPaymentDue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscriptionPaymentDue.ProtoReflect.Descriptor instead.
 func (*SubscriptionPaymentDue) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{5}
+	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SubscriptionPaymentDue) GetSubscription() *Subscription {
@@ -363,7 +417,7 @@ type SubscriptionPaymentRecorded struct {
 
 func (x *SubscriptionPaymentRecorded) Reset() {
 	*x = SubscriptionPaymentRecorded{}
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[6]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -375,7 +429,7 @@ func (x *SubscriptionPaymentRecorded) String() string {
 func (*SubscriptionPaymentRecorded) ProtoMessage() {}
 
 func (x *SubscriptionPaymentRecorded) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[6]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -388,7 +442,7 @@ func (x *SubscriptionPaymentRecorded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscriptionPaymentRecorded.ProtoReflect.Descriptor instead.
 func (*SubscriptionPaymentRecorded) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{6}
+	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SubscriptionPaymentRecorded) GetSubscription() *Subscription {
@@ -432,7 +486,7 @@ type SubscriptionEnded struct {
 
 func (x *SubscriptionEnded) Reset() {
 	*x = SubscriptionEnded{}
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[7]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -444,7 +498,7 @@ func (x *SubscriptionEnded) String() string {
 func (*SubscriptionEnded) ProtoMessage() {}
 
 func (x *SubscriptionEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[7]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -457,7 +511,7 @@ func (x *SubscriptionEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscriptionEnded.ProtoReflect.Descriptor instead.
 func (*SubscriptionEnded) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{7}
+	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SubscriptionEnded) GetSubscription() *Subscription {
@@ -506,7 +560,7 @@ type SubscriptionMovement struct {
 
 func (x *SubscriptionMovement) Reset() {
 	*x = SubscriptionMovement{}
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[8]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -518,7 +572,7 @@ func (x *SubscriptionMovement) String() string {
 func (*SubscriptionMovement) ProtoMessage() {}
 
 func (x *SubscriptionMovement) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_events_proto_msgTypes[8]
+	mi := &file_reservation_subscription_v1_events_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -531,7 +585,7 @@ func (x *SubscriptionMovement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscriptionMovement.ProtoReflect.Descriptor instead.
 func (*SubscriptionMovement) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{8}
+	return file_reservation_subscription_v1_events_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SubscriptionMovement) GetPeriod() int32 {
@@ -601,6 +655,9 @@ const file_reservation_subscription_v1_events_proto_rawDesc = "" +
 	"\x04plan\x18\x01 \x01(\v2!.reservation.subscription.v1.PlanR\x04plan\"\xb5\x01\n" +
 	"\x13SubscriptionCreated\x12M\n" +
 	"\fsubscription\x18\x01 \x01(\v2).reservation.subscription.v1.SubscriptionR\fsubscription\x12O\n" +
+	"\tmovements\x18\x02 \x03(\v21.reservation.subscription.v1.SubscriptionMovementR\tmovements\"\xb6\x01\n" +
+	"\x14SubscriptionImported\x12M\n" +
+	"\fsubscription\x18\x01 \x01(\v2).reservation.subscription.v1.SubscriptionR\fsubscription\x12O\n" +
 	"\tmovements\x18\x02 \x03(\v21.reservation.subscription.v1.SubscriptionMovementR\tmovements\"\xfc\x01\n" +
 	"\x13SubscriptionUpdated\x12M\n" +
 	"\fsubscription\x18\x01 \x01(\v2).reservation.subscription.v1.SubscriptionR\fsubscription\x12E\n" +
@@ -644,48 +701,51 @@ func file_reservation_subscription_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_subscription_v1_events_proto_rawDescData
 }
 
-var file_reservation_subscription_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_reservation_subscription_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_reservation_subscription_v1_events_proto_goTypes = []any{
 	(*PlanCreated)(nil),                 // 0: reservation.subscription.v1.PlanCreated
 	(*PlanUpdated)(nil),                 // 1: reservation.subscription.v1.PlanUpdated
 	(*SubscriptionCreated)(nil),         // 2: reservation.subscription.v1.SubscriptionCreated
-	(*SubscriptionUpdated)(nil),         // 3: reservation.subscription.v1.SubscriptionUpdated
-	(*SubscriptionRenewed)(nil),         // 4: reservation.subscription.v1.SubscriptionRenewed
-	(*SubscriptionPaymentDue)(nil),      // 5: reservation.subscription.v1.SubscriptionPaymentDue
-	(*SubscriptionPaymentRecorded)(nil), // 6: reservation.subscription.v1.SubscriptionPaymentRecorded
-	(*SubscriptionEnded)(nil),           // 7: reservation.subscription.v1.SubscriptionEnded
-	(*SubscriptionMovement)(nil),        // 8: reservation.subscription.v1.SubscriptionMovement
-	(*Plan)(nil),                        // 9: reservation.subscription.v1.Plan
-	(*Subscription)(nil),                // 10: reservation.subscription.v1.Subscription
-	(*Period)(nil),                      // 11: reservation.subscription.v1.Period
-	(*timestamppb.Timestamp)(nil),       // 12: google.protobuf.Timestamp
+	(*SubscriptionImported)(nil),        // 3: reservation.subscription.v1.SubscriptionImported
+	(*SubscriptionUpdated)(nil),         // 4: reservation.subscription.v1.SubscriptionUpdated
+	(*SubscriptionRenewed)(nil),         // 5: reservation.subscription.v1.SubscriptionRenewed
+	(*SubscriptionPaymentDue)(nil),      // 6: reservation.subscription.v1.SubscriptionPaymentDue
+	(*SubscriptionPaymentRecorded)(nil), // 7: reservation.subscription.v1.SubscriptionPaymentRecorded
+	(*SubscriptionEnded)(nil),           // 8: reservation.subscription.v1.SubscriptionEnded
+	(*SubscriptionMovement)(nil),        // 9: reservation.subscription.v1.SubscriptionMovement
+	(*Plan)(nil),                        // 10: reservation.subscription.v1.Plan
+	(*Subscription)(nil),                // 11: reservation.subscription.v1.Subscription
+	(*Period)(nil),                      // 12: reservation.subscription.v1.Period
+	(*timestamppb.Timestamp)(nil),       // 13: google.protobuf.Timestamp
 }
 var file_reservation_subscription_v1_events_proto_depIdxs = []int32{
-	9,  // 0: reservation.subscription.v1.PlanCreated.plan:type_name -> reservation.subscription.v1.Plan
-	9,  // 1: reservation.subscription.v1.PlanUpdated.plan:type_name -> reservation.subscription.v1.Plan
-	10, // 2: reservation.subscription.v1.SubscriptionCreated.subscription:type_name -> reservation.subscription.v1.Subscription
-	8,  // 3: reservation.subscription.v1.SubscriptionCreated.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
-	10, // 4: reservation.subscription.v1.SubscriptionUpdated.subscription:type_name -> reservation.subscription.v1.Subscription
-	10, // 5: reservation.subscription.v1.SubscriptionUpdated.previous:type_name -> reservation.subscription.v1.Subscription
-	8,  // 6: reservation.subscription.v1.SubscriptionUpdated.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
-	10, // 7: reservation.subscription.v1.SubscriptionRenewed.subscription:type_name -> reservation.subscription.v1.Subscription
-	10, // 8: reservation.subscription.v1.SubscriptionRenewed.previous:type_name -> reservation.subscription.v1.Subscription
-	8,  // 9: reservation.subscription.v1.SubscriptionRenewed.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
-	10, // 10: reservation.subscription.v1.SubscriptionPaymentDue.subscription:type_name -> reservation.subscription.v1.Subscription
-	11, // 11: reservation.subscription.v1.SubscriptionPaymentDue.period:type_name -> reservation.subscription.v1.Period
-	10, // 12: reservation.subscription.v1.SubscriptionPaymentRecorded.subscription:type_name -> reservation.subscription.v1.Subscription
-	10, // 13: reservation.subscription.v1.SubscriptionPaymentRecorded.previous:type_name -> reservation.subscription.v1.Subscription
-	11, // 14: reservation.subscription.v1.SubscriptionPaymentRecorded.period:type_name -> reservation.subscription.v1.Period
-	8,  // 15: reservation.subscription.v1.SubscriptionPaymentRecorded.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
-	10, // 16: reservation.subscription.v1.SubscriptionEnded.subscription:type_name -> reservation.subscription.v1.Subscription
-	10, // 17: reservation.subscription.v1.SubscriptionEnded.previous:type_name -> reservation.subscription.v1.Subscription
-	8,  // 18: reservation.subscription.v1.SubscriptionEnded.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
-	12, // 19: reservation.subscription.v1.SubscriptionMovement.at:type_name -> google.protobuf.Timestamp
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	10, // 0: reservation.subscription.v1.PlanCreated.plan:type_name -> reservation.subscription.v1.Plan
+	10, // 1: reservation.subscription.v1.PlanUpdated.plan:type_name -> reservation.subscription.v1.Plan
+	11, // 2: reservation.subscription.v1.SubscriptionCreated.subscription:type_name -> reservation.subscription.v1.Subscription
+	9,  // 3: reservation.subscription.v1.SubscriptionCreated.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
+	11, // 4: reservation.subscription.v1.SubscriptionImported.subscription:type_name -> reservation.subscription.v1.Subscription
+	9,  // 5: reservation.subscription.v1.SubscriptionImported.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
+	11, // 6: reservation.subscription.v1.SubscriptionUpdated.subscription:type_name -> reservation.subscription.v1.Subscription
+	11, // 7: reservation.subscription.v1.SubscriptionUpdated.previous:type_name -> reservation.subscription.v1.Subscription
+	9,  // 8: reservation.subscription.v1.SubscriptionUpdated.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
+	11, // 9: reservation.subscription.v1.SubscriptionRenewed.subscription:type_name -> reservation.subscription.v1.Subscription
+	11, // 10: reservation.subscription.v1.SubscriptionRenewed.previous:type_name -> reservation.subscription.v1.Subscription
+	9,  // 11: reservation.subscription.v1.SubscriptionRenewed.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
+	11, // 12: reservation.subscription.v1.SubscriptionPaymentDue.subscription:type_name -> reservation.subscription.v1.Subscription
+	12, // 13: reservation.subscription.v1.SubscriptionPaymentDue.period:type_name -> reservation.subscription.v1.Period
+	11, // 14: reservation.subscription.v1.SubscriptionPaymentRecorded.subscription:type_name -> reservation.subscription.v1.Subscription
+	11, // 15: reservation.subscription.v1.SubscriptionPaymentRecorded.previous:type_name -> reservation.subscription.v1.Subscription
+	12, // 16: reservation.subscription.v1.SubscriptionPaymentRecorded.period:type_name -> reservation.subscription.v1.Period
+	9,  // 17: reservation.subscription.v1.SubscriptionPaymentRecorded.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
+	11, // 18: reservation.subscription.v1.SubscriptionEnded.subscription:type_name -> reservation.subscription.v1.Subscription
+	11, // 19: reservation.subscription.v1.SubscriptionEnded.previous:type_name -> reservation.subscription.v1.Subscription
+	9,  // 20: reservation.subscription.v1.SubscriptionEnded.movements:type_name -> reservation.subscription.v1.SubscriptionMovement
+	13, // 21: reservation.subscription.v1.SubscriptionMovement.at:type_name -> google.protobuf.Timestamp
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_reservation_subscription_v1_events_proto_init() }
@@ -701,7 +761,7 @@ func file_reservation_subscription_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_subscription_v1_events_proto_rawDesc), len(file_reservation_subscription_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

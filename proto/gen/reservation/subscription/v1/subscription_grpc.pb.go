@@ -119,7 +119,8 @@ type SubscriptionServiceClient interface {
 	// become due later.
 	UpdateSubscriptionSettings(ctx context.Context, in *UpdateSubscriptionSettingsRequest, opts ...grpc.CallOption) (*UpdateSubscriptionSettingsResponse, error)
 	// ImportSubscriptions imports subscriptions of an earlier system, each in one commit. A subscription
-	// whose reference was imported before is left unchanged. An import publishes no events.
+	// whose reference was imported before is left unchanged. An import publishes
+	// subscription_imported for each, which no webhook follows.
 	ImportSubscriptions(ctx context.Context, in *ImportSubscriptionsRequest, opts ...grpc.CallOption) (*ImportSubscriptionsResponse, error)
 	// VerifySubscriptions recomputes periods, states and sums. It sends each difference as one message;
 	// the last message has checked set.
@@ -461,7 +462,8 @@ type SubscriptionServiceServer interface {
 	// become due later.
 	UpdateSubscriptionSettings(context.Context, *UpdateSubscriptionSettingsRequest) (*UpdateSubscriptionSettingsResponse, error)
 	// ImportSubscriptions imports subscriptions of an earlier system, each in one commit. A subscription
-	// whose reference was imported before is left unchanged. An import publishes no events.
+	// whose reference was imported before is left unchanged. An import publishes
+	// subscription_imported for each, which no webhook follows.
 	ImportSubscriptions(context.Context, *ImportSubscriptionsRequest) (*ImportSubscriptionsResponse, error)
 	// VerifySubscriptions recomputes periods, states and sums. It sends each difference as one message;
 	// the last message has checked set.
