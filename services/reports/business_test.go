@@ -134,6 +134,13 @@ func (b *business) createEvent() {
 		}
 	}
 	b.o.events[e.Id] = e
+	if b.r.IntN(4) == 0 {
+		imported := &bookingv1.EventsImported{Events: []*bookingv1.Event{proto.CloneOf(e)}}
+		imported.Events[0].Dates = nil
+		imported.Dates = []*bookingv1.EventDatesAdded{{EventId: e.Id, Dates: e.Dates, Version: e.Version}}
+		b.publish(subjects.EventsImported, imported)
+		return
+	}
 	b.publish(subjects.EventCreated, &bookingv1.EventCreated{Event: e})
 }
 
@@ -312,7 +319,7 @@ func (b *business) importBookings() {
 			e.Bookings = append(e.Bookings, s)
 		}
 	}
-	b.publish(subjectTransactionsImported, e)
+	b.publish(subjects.TransactionsImported, e)
 }
 
 func isKept(s *bookingv1.BookingSnapshot) bool { return !s.Booking.IsCancelled }
@@ -400,6 +407,12 @@ func (b *business) payPlan() {
 		m.Period, m.AccountEntry, m.Amount = 0, int64(len(s.Movements)+1), -900
 	}
 	s.Movements = append(s.Movements, m)
+	if len(s.Movements) == 1 && b.r.IntN(2) == 0 {
+		b.publish(subjects.SubscriptionImported, &subscriptionv1.SubscriptionImported{
+			Subscription: &subscriptionv1.Subscription{Id: s.SubscriptionId}, Movements: []*subscriptionv1.SubscriptionMovement{m},
+		})
+		return
+	}
 	b.publish(subjects.SubscriptionPaymentRecorded, &subscriptionv1.SubscriptionPaymentRecorded{
 		Subscription: &subscriptionv1.Subscription{Id: s.SubscriptionId}, Movements: []*subscriptionv1.SubscriptionMovement{m},
 	})
@@ -438,6 +451,10 @@ func (b *business) assignPass() {
 	s := &passv1.CustomerPassSnapshot{CustomerPass: p}
 	e := b.enter(s, kind, total)
 	b.o.passes[p.Id] = s
+	if b.r.IntN(4) == 0 {
+		b.publish(subjects.CustomerPassImported, &passv1.CustomerPassImported{CustomerPass: p, PassType: t, LedgerEntries: []*passv1.LedgerEntry{e}})
+		return
+	}
 	b.publish(subjects.CustomerPassAssigned, &passv1.CustomerPassAssigned{CustomerPass: p, PassType: t, LedgerEntries: []*passv1.LedgerEntry{e}})
 }
 

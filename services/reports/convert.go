@@ -54,6 +54,18 @@ func (c *converter) event(e *bookingv1.Event) {
 	}
 }
 
+// addedDates adds the dates that were added to an event.
+func (c *converter) addedDates(e *bookingv1.EventDatesAdded) {
+	c.event(e.GetEvent())
+	of := parse[id.Event](c, e.GetEventId())
+	if isOfAppointments(e.GetEvent().GetAppointmentTypeId(), e.GetEvent().GetType()) {
+		return
+	}
+	for _, d := range e.GetDates() {
+		c.date(of, d, e.GetVersion())
+	}
+}
+
 // isOfAppointments reports whether an event has appointments, whose bookings have their days.
 func isOfAppointments(appointmentType string, t bookingv1.EventType) bool {
 	return appointmentType != "" || t == bookingv1.EventType_EVENT_TYPE_APPOINTMENT

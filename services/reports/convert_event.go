@@ -35,17 +35,16 @@ func read[T any, P interface {
 // readers are the readers of the events that the service consumes, by subject.
 var readers = map[string]reader{
 	subjects.EventCreated: read(func(c *converter, e *bookingv1.EventCreated) { c.event(e.GetEvent()) }),
-	subjects.EventUpdated: read(func(c *converter, e *bookingv1.EventUpdated) { c.event(e.GetEvent()) }),
-	subjects.EventDatesAdded: read(func(c *converter, e *bookingv1.EventDatesAdded) {
-		c.event(e.GetEvent())
-		of := parse[id.Event](c, e.GetEventId())
-		if isOfAppointments(e.GetEvent().GetAppointmentTypeId(), e.GetEvent().GetType()) {
-			return
+	subjects.EventsImported: read(func(c *converter, e *bookingv1.EventsImported) {
+		for _, event := range e.GetEvents() {
+			c.event(event)
 		}
-		for _, d := range e.GetDates() {
-			c.date(of, d, e.GetVersion())
+		for _, added := range e.GetDates() {
+			c.addedDates(added)
 		}
 	}),
+	subjects.EventUpdated:    read(func(c *converter, e *bookingv1.EventUpdated) { c.event(e.GetEvent()) }),
+	subjects.EventDatesAdded: read(func(c *converter, e *bookingv1.EventDatesAdded) { c.addedDates(e) }),
 	subjects.EventDateUpdated: read(func(c *converter, e *bookingv1.EventDateUpdated) {
 		c.scheduled(e.GetEventId(), e.GetDate(), e.GetScheduled(), e.GetVersion())
 	}),
@@ -66,7 +65,7 @@ var readers = map[string]reader{
 	subjects.BookingMoved:       read(func(c *converter, e *bookingv1.BookingMoved) { c.booking(e.GetBooking()) }),
 	subjects.BookingTransferred: read(func(c *converter, e *bookingv1.BookingTransferred) { c.booking(e.GetBooking()) }),
 	subjects.AttendanceRecorded: read(func(c *converter, e *bookingv1.AttendanceRecorded) { c.booking(e.GetBooking()) }),
-	subjectTransactionsImported: read(func(c *converter, e *bookingv1.TransactionsImported) {
+	subjects.TransactionsImported: read(func(c *converter, e *bookingv1.TransactionsImported) {
 		for _, b := range e.GetBookings() {
 			c.booking(b)
 		}
@@ -81,11 +80,18 @@ var readers = map[string]reader{
 		c.passType(e.GetPassType())
 		c.pass(e.GetCustomerPass(), e.GetLedgerEntries())
 	}),
+	subjects.CustomerPassImported: read(func(c *converter, e *passv1.CustomerPassImported) {
+		c.passType(e.GetPassType())
+		c.pass(e.GetCustomerPass(), e.GetLedgerEntries())
+	}),
 	subjects.CustomerPassUpdated: read(func(c *converter, e *passv1.CustomerPassUpdated) { c.pass(e.GetCustomerPass(), e.GetLedgerEntries()) }),
 
 	subjectPlanCreated: read(func(c *converter, e *subscriptionv1.PlanCreated) { c.plan(e.GetPlan()) }),
 	subjectPlanUpdated: read(func(c *converter, e *subscriptionv1.PlanUpdated) { c.plan(e.GetPlan()) }),
 	subjects.SubscriptionCreated: read(func(c *converter, e *subscriptionv1.SubscriptionCreated) {
+		c.subscription(e.GetSubscription().GetId(), e.GetMovements())
+	}),
+	subjects.SubscriptionImported: read(func(c *converter, e *subscriptionv1.SubscriptionImported) {
 		c.subscription(e.GetSubscription().GetId(), e.GetMovements())
 	}),
 	subjects.SubscriptionUpdated: read(func(c *converter, e *subscriptionv1.SubscriptionUpdated) {

@@ -9,12 +9,11 @@ import (
 
 // Subjects of consumed events that no other service consumes.
 const (
-	subjectEventDeleted         = "booking.v1.event_deleted"
-	subjectTransactionsImported = "booking.v1.transactions_imported"
-	subjectPassTypeCreated      = "pass.v1.pass_type_created"
-	subjectPassTypeUpdated      = "pass.v1.pass_type_updated"
-	subjectPlanCreated          = "subscription.v1.plan_created"
-	subjectPlanUpdated          = "subscription.v1.plan_updated"
+	subjectEventDeleted    = "booking.v1.event_deleted"
+	subjectPassTypeCreated = "pass.v1.pass_type_created"
+	subjectPassTypeUpdated = "pass.v1.pass_type_updated"
+	subjectPlanCreated     = "subscription.v1.plan_created"
+	subjectPlanUpdated     = "subscription.v1.plan_updated"
 )
 
 const (
