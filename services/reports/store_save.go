@@ -54,30 +54,30 @@ func columns(text string) []column {
 	return all
 }
 
-func facttable(name, key, cols string) string {
+func factTable(name, key, cols string) string {
 	return table{name: name, key: columns(key), columns: columns(cols)}.statement()
 }
 
-func sumtable(name, key, cols string) string {
+func sumTable(name, key, cols string) string {
 	return table{name: name, key: columns(key), columns: columns(cols), adds: true}.statement()
 }
 
 // The statements that store facts.
 var (
-	saveEventsSQL   = facttable("events", "id uuid", "version bigint, title text, status text")
-	saveDatesSQL    = facttable("dates", "id uuid", "version bigint, event_id uuid, day date, capacity integer, is_cancelled boolean")
-	saveBookingsSQL = facttable("bookings", "id uuid",
+	saveEventsSQL   = factTable("events", "id uuid", "version bigint, title text, status text")
+	saveDatesSQL    = factTable("dates", "id uuid", "version bigint, event_id uuid, day date, capacity integer, is_cancelled boolean")
+	saveBookingsSQL = factTable("bookings", "id uuid",
 		"version bigint, event_id uuid, date_id uuid, customer_id uuid, spaces integer, status text, late boolean, day date")
-	saveMovementsSQL = facttable("movements", "booking_id uuid, sequence integer",
+	saveMovementsSQL = factTable("movements", "booking_id uuid, sequence integer",
 		"day date, gross bigint, net bigint, currency text, method text, tax_rate integer")
-	savePassesSQL = facttable("customer_passes", "id uuid", "version bigint, pass_type_id uuid, customer_id uuid, expires date, remaining integer, "+
+	savePassesSQL = factTable("customer_passes", "id uuid", "version bigint, pass_type_id uuid, customer_id uuid, expires date, remaining integer, "+
 		"assigned integer, is_unlimited boolean, is_cancelled boolean, of_subscription boolean, paid bigint, currency text, method text, created_on date")
-	saveEntriesSQL    = facttable("ledger_entries", "pass_id uuid, sequence bigint", "kind text, credits integer, day date")
-	savePassTypesSQL  = facttable("pass_types", "id uuid", "version bigint, title text")
-	savePlansSQL      = facttable("plans", "id uuid", "version bigint, title text, price bigint, currency text, credits integer")
-	saveSubscribedSQL = facttable("subscription_movements", "subscription_id uuid, period integer, account_entry bigint",
+	saveEntriesSQL    = factTable("ledger_entries", "pass_id uuid, sequence bigint", "kind text, credits integer, day date")
+	savePassTypesSQL  = factTable("pass_types", "id uuid", "version bigint, title text")
+	savePlansSQL      = factTable("plans", "id uuid", "version bigint, title text, price bigint, currency text, credits integer")
+	saveSubscribedSQL = factTable("subscription_movements", "subscription_id uuid, period integer, account_entry bigint",
 		"day date, amount bigint, currency text, method text, plan_id uuid")
-	saveCustomersSQL = facttable("customers", "id uuid", "version bigint, created_on date, is_deleted boolean")
+	saveCustomersSQL = factTable("customers", "id uuid", "version bigint, created_on date, is_deleted boolean")
 )
 
 // batch collects statements.

@@ -12,16 +12,16 @@ const takingColumns = "paid bigint, refunded bigint, net bigint, payments bigint
 
 // The statements that add to sums.
 var (
-	addTakingsSQL    = sumtable("takings", "day date, currency text, method text, tax_rate integer", takingColumns)
-	addProductsSQL   = sumtable("product_takings", "day date, currency text, kind smallint, product_id uuid", takingColumns)
-	addAttendanceSQL = sumtable("attendance", "date_id uuid",
+	addTakingsSQL    = sumTable("takings", "day date, currency text, method text, tax_rate integer", takingColumns)
+	addProductsSQL   = sumTable("product_takings", "day date, currency text, kind smallint, product_id uuid", takingColumns)
+	addAttendanceSQL = sumTable("attendance", "date_id uuid",
 		"booked bigint, attended bigint, no_shows bigint, cancelled bigint, cancelled_late bigint")
-	addAppointmentsSQL   = sumtable("appointments", "day date, event_id uuid", "dates bigint, booked bigint, attended bigint, no_shows bigint")
-	addCreditsSQL        = sumtable("credits", creditKeys, creditColumns)
-	addMonthlyCreditsSQL = sumtable("monthly_credits", creditKeys, creditColumns)
-	addCreatedSQL        = sumtable("created_customers", "day date", "customers bigint")
-	addActivitySQL       = sumtable("activity", "day date, next_day date", "customers bigint")
-	saveActiveDaysSQL    = facttable("active_days", "customer_id uuid, day date", "bookings integer")
+	addAppointmentsSQL   = sumTable("appointments", "day date, event_id uuid", "dates bigint, booked bigint, attended bigint, no_shows bigint")
+	addCreditsSQL        = sumTable("credits", creditKeys, creditColumns)
+	addMonthlyCreditsSQL = sumTable("monthly_credits", creditKeys, creditColumns)
+	addCreatedSQL        = sumTable("created_customers", "day date", "customers bigint")
+	addActivitySQL       = sumTable("activity", "day date, next_day date", "customers bigint")
+	saveActiveDaysSQL    = factTable("active_days", "customer_id uuid, day date", "bookings integer")
 )
 
 const (
