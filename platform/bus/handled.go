@@ -48,3 +48,14 @@ func behind(ctx context.Context, stream jetstream.Stream, last uint64) (string, 
 	}
 	return slow, nil
 }
+
+// Unhandled returns how many events a durable consumer has not handled: those that are not delivered yet,
+// and those that are being handled or wait for a retry.
+func (b *Bus) Unhandled(ctx context.Context, consumer string) (int64, error) {
+	cons, err := b.js.Consumer(ctx, b.eventsStream(), consumer)
+	if err != nil {
+		return 0, fmt.Errorf("nats: %w", err)
+	}
+	info := cons.CachedInfo()
+	return int64(info.NumPending) + int64(info.NumAckPending), nil
+}

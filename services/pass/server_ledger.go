@@ -27,7 +27,7 @@ func (s *Server) ListCompanyLedgerEntries(ctx context.Context, req *passv1.ListC
 	}
 	for _, e := range entries {
 		resp.Entries = append(resp.Entries, &passv1.CompanyLedgerEntry{
-			CustomerPassId: e.Pass.String(), CustomerId: e.Customer.String(), PassTitle: e.Title, Entry: ledgerMessage(e.LedgerEntry),
+			CustomerPassId: e.Pass.String(), CustomerId: e.Customer.String(), PassTitle: e.Title, Entry: ledgerMessage(e.LedgerEntry, company.zone),
 		})
 	}
 	return resp, nil

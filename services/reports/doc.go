@@ -17,14 +17,55 @@
 //	building ── snapshots read ──▶ current ── the next one is complete ──▶ retired: deleted
 //	   └── the company was deleted or reset: deleted
 //
+// # Facts and sums
+//
+//	fact                                  sums that it adds to
+//	booking and its movements of money    takings, product_takings; attendance of its date, or appointments
+//	customer pass and its ledger          takings, product_takings; credits, monthly_credits
+//	movement of a subscription            takings, product_takings
+//	booking, its date and its customer    active_days, activity
+//	customer                              created_customers
+//
+// An event date adds to no sum of attendance: the sum has a row for each date, and a report joins it with the
+// dates of the span. So moving a date moves its attendance. The date of an appointment changes with its
+// booking, so a booking of type appointment has its own day, and there is no fact of its date.
+//
+// # Customers
+//
+// The days on which a customer is active divide time into pairs of consecutive days. The first pair begins
+// with 0001-01-01 and the last one ends with 9999-12-31. activity counts the customers of each pair. For any
+// day x, a customer who is ever active has exactly one pair with day < x <= next_day. With a span from f to t,
+// and the span before from b to f-1, that gives exact numbers from a part of an index:
+//
+//	active      day < f, f <= next_day <= t
+//	lost        b <= day < f, next_day > t
+//	returned    0001-01-01 < day < b, f <= next_day <= t
+//
+// # Credits
+//
+// Outstanding credits at the end of a day are the sum of all changes up to it. credits has the changes by day,
+// and monthly_credits by month, so that the balance of a day is the sum of the months before its month and of
+// the days of its month. The credits that are left of a pass expire on the day after its expiry date. A pass that is
+// cancelled, or that has unlimited uses, adds nothing, also for the time before. A changed expiry date changes
+// earlier balances too.
+//
+// The worth of credits is a function of the balance of a pass, so its changes add up to the worth of what is
+// left. Credits of a subscription are valued when a report is read, by the present price of their plan.
+//
+// # Applying changes
+//
+// A transaction locks the row of the company in progress, reads what is known of the changed facts, computes
+// the outcome (outcomeOf) and writes it: a fixed number of statements for any number of facts. Events of a
+// company, and messages of its snapshots, are applied in such transactions, each of which takes milliseconds.
+//
 // # Invariants
 //
 //  1. Every sum equals the sum of the contributions of the facts of its generation, after each commit.
 //  2. A fact is that of the highest version that the service has seen. Events and snapshots can arrive in any
 //     order, more than once, and at the same time. Entries that are only added (movements of money, ledger
 //     entries) are stored once, by their number.
-//  3. After all events have been consumed, a generation that events kept up equals one that is built anew from
-//     the snapshots.
+//  3. After all events have been consumed, a generation that events kept up equals one that is built from the
+//     snapshots.
 //  4. A taking counts on the day that its owner recorded. Neither a change of the company's time zone nor a
 //     change of the clocks moves it.
 //  5. A date counts on its local day in its own time zone. Moving the date moves its attendance.

@@ -24,6 +24,10 @@ func Part() service.Part {
 	}
 }
 
+// keptByReset are the tables that a reset of test data keeps. The number of the newest generation stays, so
+// that rows which a transaction adds during the reset are never those of a later generation.
+var keptByReset = []string{"progress"}
+
 // Run serves the reports service until ctx ends.
 func Run(ctx context.Context, h *service.Host) error {
 	var cfg Config
@@ -41,18 +45,46 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 	defer authConn.Close()
 
+	bookingConn, err := h.Dial("booking", cfg.BookingAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer bookingConn.Close()
+	passConn, err := h.Dial("pass", cfg.PassAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer passConn.Close()
+	subscriptionConn, err := h.Dial("subscription", cfg.SubscriptionAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer subscriptionConn.Close()
+	customerConn, err := h.Dial("customer", cfg.CustomerAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer customerConn.Close()
+
 	source := cfg.Credential.Source(authConn)
 	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, source))
-	server := NewServer(companies)
+	snapshots := NewSnapshots(bookingConn, passConn, subscriptionConn, customerConn, source)
+	server := NewServer(kit.DB, companies, snapshots, h.Log)
+	if err := server.Collect(h.Metrics); err != nil {
+		return err
+	}
 	srv := kit.GRPC(Policy())
 	reportsv1.RegisterReportServiceServer(srv, server)
 	reportsv1.RegisterReportMaintenanceServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
-	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
+	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB, keptByReset...))
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
-	g.Go("copies", func(ctx context.Context) error { return companies.Follow(ctx, kit.Bus, consumer) })
+	g.Go("copies", func(ctx context.Context) error { return companies.Follow(ctx, kit.Bus, copiesConsumer) })
+	g.Go("intake", func(ctx context.Context) error { return server.intake.Run(ctx, kit.Bus) })
+	g.Go("lag", func(ctx context.Context) error { return server.intake.Watch(ctx, kit.Bus) })
+	server.builder.RunJobs(g, kit.Jobs)
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
 }
