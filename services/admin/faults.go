@@ -106,7 +106,7 @@ func fieldSentence(field fault.Field) *message {
 	if name == "page_token" {
 		return msg("refusals.field.page_token")
 	}
-	return msg("refusals.field.other_field", "field", strings.ReplaceAll(name, "_", " "), "problem", withFullStop(field.Message))
+	return msg("refusals.field.other_field", "field", strings.ReplaceAll(name, "_", " "), "problem", problemText(field.Message))
 }
 
 // capital makes a sentence of a service's message.

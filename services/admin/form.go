@@ -217,7 +217,7 @@ func (f *form) refuse(err error) bool {
 	f.refused = e.Reason
 	for _, field := range e.Fields {
 		name := f.nameOf(field.Field)
-		f.add(name, msg("refusals.form.field", "field", fieldName(name), "problem", withFullStop(field.Message)))
+		f.add(name, msg("refusals.form.field", "field", fieldName(name), "problem", problemText(field.Message)))
 	}
 	if len(e.Fields) == 0 || e.Kind != fault.Invalid {
 		f.Summary = cmp.Or(busySentence(e), sentence(e))

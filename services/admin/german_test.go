@@ -27,8 +27,8 @@ var germanPages = struct {
 // germanEnough is how often a page is requested in German, with the data of as many tests.
 const germanEnough = 5
 
-// withoutPage are the addresses that lead to another page, and that of a download.
-var withoutPage = []string{"GET /dates/{date}", "GET /settings", "GET /customers/{id}/export"}
+// withoutPage are the addresses that lead to another page, and those of downloads.
+var withoutPage = []string{"GET /dates/{date}", "GET /settings", "GET /customers/{id}/export", "GET /exports/file"}
 
 // TestMain tests, after all tests, that they have requested every page in German.
 func TestMain(m *testing.M) {

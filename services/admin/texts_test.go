@@ -321,6 +321,9 @@ func TestLanguagesHaveTheSameMessages(t *testing.T) {
 				continue
 			}
 			needed := placeholders(t, id, m.Other)
+			if slices.Contains([]string{"en", "de"}, parent) && (m.One == "") != (other.One == "") {
+				t.Errorf("%s: %s has one of the forms one and other, and English both, or the other way round", name, id)
+			}
 			for form, text := range forms(other) {
 				// The form for one thing may say it in words.
 				got := placeholders(t, id, text)

@@ -1,0 +1,19 @@
+package admin
+
+import "testing"
+
+func TestProblemsOfFields(t *testing.T) {
+	t.Parallel()
+	english, german := textsIn(t, "en-GB"), textsIn(t, "de-DE")
+	for words, want := range map[string]string{
+		"is required": "muss ausgefüllt sein.", "must be at most 2000 characters": "höchstens 2000 Zeichen sind möglich.", "must be 1 to 90": "möglich ist 1 bis 90.",
+		"must be an IANA time zone, for example Europe/London": "das ist keine IANA-Zeitzone wie Europe/Berlin.", "must rhyme": "must rhyme.",
+	} {
+		if got := english.text(problemText(words)); got != words+"." {
+			t.Errorf("%q is %q in English", words, got)
+		}
+		if got := german.text(problemText(words)); got != want {
+			t.Errorf("%q is %q in German, want %q", words, got, want)
+		}
+	}
+}
