@@ -2,6 +2,7 @@ package gatewaya
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/money"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
@@ -64,6 +66,26 @@ func TestBookings(t *testing.T) {
 		a := g.do(request{Method: http.MethodGet, Path: "/customer/" + buyer.GetId() + "/booking/" + txn.GetId(), Token: g.token()})
 		if a.Code != 200 || a.Body != `{"data":`+want+`}` || !strings.HasPrefix(a.Header.Get("ETag"), `"3-`) {
 			t.Errorf("got %d %s", a.Code, a.Body)
+		}
+	})
+	t.Run("a payment in another currency has a form of its own, and no other value in currency", func(t *testing.T) {
+		francs := booking("Europe/Zurich")
+		francs.GetCard().Currency = "CHF"
+		g.bookings.transactions = []*bookingv1.Transaction{{
+			Id: id.New[id.Transaction]().String(), Purchaser: buyer, PurchasedAt: at(t, "2026-01-05T18:02:11Z"), Timezone: "Europe/Zurich",
+			Bookings: []*bookingv1.Booking{francs, pass},
+		}}
+		defer func() { g.bookings.transactions = []*bookingv1.Transaction{txn} }()
+		for _, currency := range money.Currencies() {
+			francs.GetCard().Currency = currency
+			want := `"payment":{"method":"OTHER_CURRENCY","base100gross_price":2400,"base100net_price":2000,"payment_method":"CARD","currency_code":"` + currency + `"}`
+			if slices.Contains([]string{"GBP", "EUR", "USD"}, currency) {
+				want = `"payment":{"method":"CARD","currency":"` + currency + `","base100gross_price":2400,"base100net_price":2000}`
+			}
+			a := g.do(request{Method: http.MethodGet, Path: list, Token: g.token()})
+			if a.Code != 200 || !strings.Contains(a.Body, want) || !strings.Contains(a.Body, `"payment":{"method":"PASS","currency":"CR","credits_used":3}`) {
+				t.Errorf("got %d %s", a.Code, a.Body)
+			}
 		}
 	})
 	t.Run("another method than PASS has the members of CARD", func(t *testing.T) {

@@ -2,6 +2,7 @@ package gatewaya
 
 import (
 	"fmt"
+	"slices"
 
 	"reservation.dev/platform/money"
 	"reservation.dev/platform/resource"
@@ -86,12 +87,22 @@ func customer(c *bookingv1.CustomerReference) *edgeav1.Customer {
 func payment(b *bookingv1.Booking) (*edgeav1.Payment, error) {
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.Booking_Card:
-		return &edgeav1.Payment{
-			Method: resource.PaymentMethodName(p.Card.GetMethod()), Currency: p.Card.GetCurrency(),
-			Base100GrossPrice: &p.Card.Gross, Base100NetPrice: &p.Card.Net,
-		}, nil
+		return moneyPayment(resource.PaymentMethodName(p.Card.GetMethod()), p.Card.GetCurrency(), p.Card.GetGross(), p.Card.GetNet()), nil
 	case *bookingv1.Booking_Pass:
-		return &edgeav1.Payment{Method: money.MethodPass, Currency: currencyCredits, CreditsUsed: &p.Pass.CreditsUsed}, nil
+		return &edgeav1.Payment{Method: money.MethodPass, Currency: new(currencyCredits), CreditsUsed: &p.Pass.CreditsUsed}, nil
 	}
 	return nil, fmt.Errorf("booking %s: payment of type %T", b.GetId(), b.GetPayment())
+}
+
+// methodOtherCurrency is the method of payments in a currency that the member currency cannot have.
+const methodOtherCurrency = "OTHER_CURRENCY"
+
+// moneyPayment converts a payment with money. Clients know three values of currency, so a payment in another
+// currency has a method of its own, and members of its own for the currency and the method.
+func moneyPayment(method, currency string, gross, net int64) *edgeav1.Payment {
+	p := &edgeav1.Payment{Method: method, Currency: &currency, Base100GrossPrice: &gross, Base100NetPrice: &net}
+	if !slices.Contains(money.InterfaceA(), currency) {
+		p.Method, p.Currency, p.PaymentMethod, p.CurrencyCode = methodOtherCurrency, nil, &method, &currency
+	}
+	return p
 }

@@ -30,6 +30,5 @@ func passPurchase(p *passv1.PassPurchase) *edgeav1.Payment {
 	if p == nil {
 		return nil
 	}
-	gross := p.GetGross()
-	return &edgeav1.Payment{Method: p.GetMethod(), Currency: p.GetCurrency(), Base100GrossPrice: &gross, Base100NetPrice: &gross}
+	return moneyPayment(p.GetMethod(), p.GetCurrency(), p.GetGross(), p.GetGross())
 }

@@ -73,6 +73,15 @@ func TestPasses(t *testing.T) {
 	list := "/customer/" + bought.GetCustomerId() + "/passes"
 	inLondon := g.issuer.Sign(token.Claims{Company: g.company, Zone: "Europe/London", Scopes: scopes.InToken(scopes.InterfaceA())})
 
+	t.Run("a payment in another currency has a form of its own", func(t *testing.T) {
+		defer func() { bought.Purchase.Currency = "EUR" }()
+		bought.Purchase.Currency = "CHF"
+		a := g.do(request{Method: http.MethodGet, Path: list, Token: inLondon})
+		want := `"payment":{"method":"OTHER_CURRENCY","base100gross_price":11000,"base100net_price":11000,"payment_method":"BANK_TRANSFER","currency_code":"CHF"}`
+		if a.Code != 200 || !strings.Contains(a.Body, want) {
+			t.Errorf("got %d %s", a.Code, a.Body)
+		}
+	})
 	t.Run("the list has exactly the documented JSON", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodGet, Path: list, Token: inLondon})
 		if want := `{"data":[` + wantBought + `,` + wantPaused + `],"total":41,"page":0,"pageSize":30}`; a.Code != 200 || a.Body != want {

@@ -4,16 +4,21 @@ package money
 
 import "slices"
 
-// The ISO 4217 codes of the supported currencies.
+// The ISO 4217 codes of the supported currencies that code names.
 const (
 	GBP = "GBP"
 	EUR = "EUR"
 	USD = "USD"
 )
 
-// Currencies returns the supported currencies. An error about another one uses the phrase
-// fault.OneOf(Currencies()).
-func Currencies() []string { return []string{GBP, EUR, USD} }
+// Currencies returns the supported currencies. Each has two decimals, because amounts are stored and shown
+// in hundredths. An error about another one uses the phrase fault.OneOf(Currencies()).
+func Currencies() []string {
+	return append(InterfaceA(), "AUD", "CAD", "CHF", "CZK", "DKK", "HKD", "NOK", "NZD", "PLN", "SEK", "SGD", "ZAR")
+}
+
+// InterfaceA returns the currencies that the member currency of Interface A can have.
+func InterfaceA() []string { return []string{GBP, EUR, USD} }
 
 // IsCurrency reports whether code is a supported currency.
 func IsCurrency(code string) bool { return slices.Contains(Currencies(), code) }

@@ -9,7 +9,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"reservation.dev/platform/eventdates"
-	"reservation.dev/platform/money"
 )
 
 // printed returns a message that a function prints in the language and region of the request.
@@ -40,8 +39,6 @@ func wallTime(text string) *message {
 	return printed(func(x *texts) string { return x.wallTime(text) })
 }
 
-// currencySymbols are the symbols of the currencies.
-var currencySymbols = map[string]string{money.GBP: "£", money.EUR: "€", money.USD: "$"}
 
 // currencyName returns the name of a currency; the code if the currency is unknown.
 func currencyName(code string) *message { return msg("shared.currency." + code).or(code) }

@@ -12,6 +12,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/money"
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -39,6 +40,14 @@ func (f *fakeCopies) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompan
 func TestCompanies(t *testing.T) {
 	t.Parallel()
 	r := newWorld(t).start()
+	t.Run("a company can have every currency", func(t *testing.T) {
+		for _, currency := range money.Currencies() {
+			made, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "x", Timezone: "UTC", Currency: currency})
+			if err != nil || made.GetCompany().GetCurrency() != currency {
+				t.Errorf("%s: got %v, %v", currency, made, err)
+			}
+		}
+	})
 	t.Run("a rejected company is reported with every invalid field", func(t *testing.T) {
 		for tz, bad := range map[string]bool{"Europe/London": false, "UTC": false, "": true, "Local": true, "Mars/Olympus": true, "../x": true, "BST": true} {
 			_, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "x", Timezone: tz, Currency: "EUR"})

@@ -64,7 +64,7 @@ func TestHelp(t *testing.T) {
 	}
 	for _, tt := range []struct{ typed, want string }{
 		{"client create --scopes ", "customers:read\nprofile:read\nprofile:write\nbookings:read\npasses:read\nnotes:read\nnotes:write\nsubscriptions:read\nmedia:read\nappointments:read\n:4"},
-		{"company create --currency ", "GBP\nEUR\nUSD\n:4"},
+		{"company create --currency ", "GBP\nEUR\nUSD\nAUD\nCAD\nCHF\nCZK\nDKK\nHKD\nNOK\nNZD\nPLN\nSEK\nSGD\nZAR\n:4"},
 		{"company create --timezone Eur", "Europe/"},
 		{"customer import ", "csv\nndjson\njsonl\njson\n:8"},
 		{"transaction import x.csv ", ":4"},
@@ -163,7 +163,7 @@ func TestCompany(t *testing.T) {
 	} {
 		t.Run("create reports all wrong flags, with a suggestion for "+typed, func(t *testing.T) {
 			r := run(t, "", "company", "create", "--name", "refused", "--timezone", typed, "--currency", "XYZ")
-			if r.code != 1 || !strings.Contains(r.errOut, want) || !strings.Contains(r.errOut, "currency must be GBP, EUR or USD") {
+			if r.code != 1 || !strings.Contains(r.errOut, want) || !strings.Contains(r.errOut, "currency must be GBP, EUR, USD, AUD") {
 				t.Errorf("exit status %d: %s", r.code, r.errOut)
 			}
 		})

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/money"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -165,7 +166,7 @@ func (w *world) CreateCompany(_ context.Context, req *authv1.CreateCompanyReques
 	if req.GetName() == "refused" {
 		return nil, fault.Status(fault.InvalidFields(
 			fault.Field{Field: "timezone", Rule: "timezone", Message: "must be an IANA time zone, as Europe/London"},
-			fault.Field{Field: "currency", Rule: "enum", Message: "must be GBP, EUR or USD"},
+			fault.Field{Field: "currency", Rule: "enum", Message: fault.OneOf(money.Currencies())},
 		)).Err()
 	}
 	return &authv1.CreateCompanyResponse{Company: &authv1.Company{

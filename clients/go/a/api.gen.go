@@ -369,6 +369,99 @@ func (e OAuthTokenRequestGrantType) Valid() bool {
 	}
 }
 
+// Defines values for OtherCurrencyPaymentCurrencyCode.
+const (
+	AUD OtherCurrencyPaymentCurrencyCode = "AUD"
+	CAD OtherCurrencyPaymentCurrencyCode = "CAD"
+	CHF OtherCurrencyPaymentCurrencyCode = "CHF"
+	CZK OtherCurrencyPaymentCurrencyCode = "CZK"
+	DKK OtherCurrencyPaymentCurrencyCode = "DKK"
+	HKD OtherCurrencyPaymentCurrencyCode = "HKD"
+	NOK OtherCurrencyPaymentCurrencyCode = "NOK"
+	NZD OtherCurrencyPaymentCurrencyCode = "NZD"
+	PLN OtherCurrencyPaymentCurrencyCode = "PLN"
+	SEK OtherCurrencyPaymentCurrencyCode = "SEK"
+	SGD OtherCurrencyPaymentCurrencyCode = "SGD"
+	ZAR OtherCurrencyPaymentCurrencyCode = "ZAR"
+)
+
+// Valid indicates whether the value is a known member of the OtherCurrencyPaymentCurrencyCode enum.
+func (e OtherCurrencyPaymentCurrencyCode) Valid() bool {
+	switch e {
+	case AUD:
+		return true
+	case CAD:
+		return true
+	case CHF:
+		return true
+	case CZK:
+		return true
+	case DKK:
+		return true
+	case HKD:
+		return true
+	case NOK:
+		return true
+	case NZD:
+		return true
+	case PLN:
+		return true
+	case SEK:
+		return true
+	case SGD:
+		return true
+	case ZAR:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for OtherCurrencyPaymentMethod.
+const (
+	OTHERCURRENCY OtherCurrencyPaymentMethod = "OTHER_CURRENCY"
+)
+
+// Valid indicates whether the value is a known member of the OtherCurrencyPaymentMethod enum.
+func (e OtherCurrencyPaymentMethod) Valid() bool {
+	switch e {
+	case OTHERCURRENCY:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for OtherCurrencyPaymentPaymentMethod.
+const (
+	OtherCurrencyPaymentPaymentMethodBANKTRANSFER OtherCurrencyPaymentPaymentMethod = "BANK_TRANSFER"
+	OtherCurrencyPaymentPaymentMethodCARD         OtherCurrencyPaymentPaymentMethod = "CARD"
+	OtherCurrencyPaymentPaymentMethodCASH         OtherCurrencyPaymentPaymentMethod = "CASH"
+	OtherCurrencyPaymentPaymentMethodFREE         OtherCurrencyPaymentPaymentMethod = "FREE"
+	OtherCurrencyPaymentPaymentMethodONLINE       OtherCurrencyPaymentPaymentMethod = "ONLINE"
+	OtherCurrencyPaymentPaymentMethodOTHER        OtherCurrencyPaymentPaymentMethod = "OTHER"
+)
+
+// Valid indicates whether the value is a known member of the OtherCurrencyPaymentPaymentMethod enum.
+func (e OtherCurrencyPaymentPaymentMethod) Valid() bool {
+	switch e {
+	case OtherCurrencyPaymentPaymentMethodBANKTRANSFER:
+		return true
+	case OtherCurrencyPaymentPaymentMethodCARD:
+		return true
+	case OtherCurrencyPaymentPaymentMethodCASH:
+		return true
+	case OtherCurrencyPaymentPaymentMethodFREE:
+		return true
+	case OtherCurrencyPaymentPaymentMethodONLINE:
+		return true
+	case OtherCurrencyPaymentPaymentMethodOTHER:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PassStatus.
 const (
 	PassStatusActive    PassStatus = "active"
@@ -1313,6 +1406,33 @@ type OAuthTokenRequest struct {
 // OAuthTokenRequestGrantType The grant type. Only `client_credentials` is supported.
 type OAuthTokenRequestGrantType string
 
+// OtherCurrencyPayment A payment with money in another currency than GBP, EUR and USD. It has no `currency`, so that a client that knows three currencies does not read its amounts as one of them.
+type OtherCurrencyPayment struct {
+	// Base100GrossPrice The price in hundredths of the currency, including tax.
+	Base100GrossPrice int `json:"base100gross_price"`
+
+	// Base100NetPrice The price in hundredths of the currency, without tax.
+	Base100NetPrice int `json:"base100net_price"`
+
+	// CurrencyCode The currency (ISO 4217).
+	CurrencyCode OtherCurrencyPaymentCurrencyCode `json:"currency_code"`
+
+	// Method The form of the payment.
+	Method OtherCurrencyPaymentMethod `json:"method"`
+
+	// PaymentMethod The payment method. `FREE` means that nothing was paid: both prices are 0.
+	PaymentMethod OtherCurrencyPaymentPaymentMethod `json:"payment_method"`
+}
+
+// OtherCurrencyPaymentCurrencyCode The currency (ISO 4217).
+type OtherCurrencyPaymentCurrencyCode string
+
+// OtherCurrencyPaymentMethod The form of the payment.
+type OtherCurrencyPaymentMethod string
+
+// OtherCurrencyPaymentPaymentMethod The payment method. `FREE` means that nothing was paid: both prices are 0.
+type OtherCurrencyPaymentPaymentMethod string
+
 // Pass A pass that a customer holds.
 type Pass struct {
 	// CreatedAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
@@ -1336,8 +1456,8 @@ type Pass struct {
 	// PausedSince A local date and time without an offset, for example `2026-03-29T09:30:00`.
 	PausedSince *LocalDateTime `json:"paused_since,omitempty"`
 
-	// Payment A payment with money.
-	Payment *CardPayment `json:"payment,omitempty"`
+	// Payment How the pass was paid. A pass has no tax rate, so both prices are the same. Absent if the pass was given away without a payment.
+	Payment *Pass_Payment `json:"payment,omitempty"`
 
 	// RemainingUses The uses that are left; 999999 if they are unlimited.
 	RemainingUses int `json:"remaining_uses"`
@@ -1368,6 +1488,11 @@ type Pass struct {
 
 	// UpdatedAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
 	UpdatedAt LocalDateTime `json:"updated_at"`
+}
+
+// Pass_Payment How the pass was paid. A pass has no tax rate, so both prices are the same. Absent if the pass was given away without a payment.
+type Pass_Payment struct {
+	union json.RawMessage
 }
 
 // PassStatus The status now. A `pending` pass starts later.
@@ -2054,6 +2179,32 @@ func (t *Appointment_Payment) MergePassPayment(v PassPayment) error {
 	return err
 }
 
+// AsOtherCurrencyPayment returns the union data inside the Appointment_Payment as a OtherCurrencyPayment
+func (t Appointment_Payment) AsOtherCurrencyPayment() (OtherCurrencyPayment, error) {
+	var body OtherCurrencyPayment
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromOtherCurrencyPayment overwrites any union data inside the Appointment_Payment as the provided OtherCurrencyPayment
+func (t *Appointment_Payment) FromOtherCurrencyPayment(v OtherCurrencyPayment) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeOtherCurrencyPayment performs a merge with any union data inside the Appointment_Payment, using the provided OtherCurrencyPayment
+func (t *Appointment_Payment) MergeOtherCurrencyPayment(v OtherCurrencyPayment) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
 func (t Appointment_Payment) MarshalJSON() ([]byte, error) {
 	b, err := t.union.MarshalJSON()
 	return b, err
@@ -2116,12 +2267,100 @@ func (t *Booking_Payment) MergePassPayment(v PassPayment) error {
 	return err
 }
 
+// AsOtherCurrencyPayment returns the union data inside the Booking_Payment as a OtherCurrencyPayment
+func (t Booking_Payment) AsOtherCurrencyPayment() (OtherCurrencyPayment, error) {
+	var body OtherCurrencyPayment
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromOtherCurrencyPayment overwrites any union data inside the Booking_Payment as the provided OtherCurrencyPayment
+func (t *Booking_Payment) FromOtherCurrencyPayment(v OtherCurrencyPayment) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeOtherCurrencyPayment performs a merge with any union data inside the Booking_Payment, using the provided OtherCurrencyPayment
+func (t *Booking_Payment) MergeOtherCurrencyPayment(v OtherCurrencyPayment) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
 func (t Booking_Payment) MarshalJSON() ([]byte, error) {
 	b, err := t.union.MarshalJSON()
 	return b, err
 }
 
 func (t *Booking_Payment) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
+// AsCardPayment returns the union data inside the Pass_Payment as a CardPayment
+func (t Pass_Payment) AsCardPayment() (CardPayment, error) {
+	var body CardPayment
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromCardPayment overwrites any union data inside the Pass_Payment as the provided CardPayment
+func (t *Pass_Payment) FromCardPayment(v CardPayment) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeCardPayment performs a merge with any union data inside the Pass_Payment, using the provided CardPayment
+func (t *Pass_Payment) MergeCardPayment(v CardPayment) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsOtherCurrencyPayment returns the union data inside the Pass_Payment as a OtherCurrencyPayment
+func (t Pass_Payment) AsOtherCurrencyPayment() (OtherCurrencyPayment, error) {
+	var body OtherCurrencyPayment
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromOtherCurrencyPayment overwrites any union data inside the Pass_Payment as the provided OtherCurrencyPayment
+func (t *Pass_Payment) FromOtherCurrencyPayment(v OtherCurrencyPayment) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeOtherCurrencyPayment performs a merge with any union data inside the Pass_Payment, using the provided OtherCurrencyPayment
+func (t *Pass_Payment) MergeOtherCurrencyPayment(v OtherCurrencyPayment) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t Pass_Payment) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *Pass_Payment) UnmarshalJSON(b []byte) error {
 	err := t.union.UnmarshalJSON(b)
 	return err
 }

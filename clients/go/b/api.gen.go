@@ -233,19 +233,55 @@ func (e ChangeTime) Valid() bool {
 
 // Defines values for Currency.
 const (
+	AUD Currency = "AUD"
+	CAD Currency = "CAD"
+	CHF Currency = "CHF"
+	CZK Currency = "CZK"
+	DKK Currency = "DKK"
 	EUR Currency = "EUR"
 	GBP Currency = "GBP"
+	HKD Currency = "HKD"
+	NOK Currency = "NOK"
+	NZD Currency = "NZD"
+	PLN Currency = "PLN"
+	SEK Currency = "SEK"
+	SGD Currency = "SGD"
 	USD Currency = "USD"
+	ZAR Currency = "ZAR"
 )
 
 // Valid indicates whether the value is a known member of the Currency enum.
 func (e Currency) Valid() bool {
 	switch e {
+	case AUD:
+		return true
+	case CAD:
+		return true
+	case CHF:
+		return true
+	case CZK:
+		return true
+	case DKK:
+		return true
 	case EUR:
 		return true
 	case GBP:
 		return true
+	case HKD:
+		return true
+	case NOK:
+		return true
+	case NZD:
+		return true
+	case PLN:
+		return true
+	case SEK:
+		return true
+	case SGD:
+		return true
 	case USD:
+		return true
+	case ZAR:
 		return true
 	default:
 		return false
@@ -2702,7 +2738,7 @@ type AppointmentPrice struct {
 	// Credits The number of pass credits that an appointment costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency Currency `json:"currency"`
 
 	// ID The pricing option's id.
@@ -2726,7 +2762,7 @@ type AppointmentPriceWrite struct {
 	// Credits The number of pass credits that an appointment costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits,omitempty"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Ended Ends the price with this `id`: it is no longer sold or shown. It cannot be combined with other changes of the price. Existing appointments keep it. The last price cannot be ended.
@@ -3196,7 +3232,7 @@ type Confirmation struct {
 	Payment *PaymentWrite `json:"payment,omitempty"`
 }
 
-// Currency The currency (ISO 4217).
+// Currency The currency (ISO 4217). Each has two decimals.
 type Currency string
 
 // Customer A customer.
@@ -3479,7 +3515,7 @@ type DiscountCode struct {
 	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	CreatedAt Timestamp `json:"createdAt"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// EndsAt Until when the code can be used. `null` means no limit.
@@ -3521,7 +3557,7 @@ type DiscountCodeCreate struct {
 	// Code The code: letters, digits, `-` and `_`.
 	Code string `json:"code"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// EndsAt Until when the code can be used.
@@ -4605,7 +4641,7 @@ type Pass struct {
 	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	CreatedAt Timestamp `json:"createdAt"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency Currency `json:"currency"`
 
 	// Description The description. Empty if there is none.
@@ -4672,7 +4708,7 @@ type PassPaymentWriteMethod string
 
 // PassWrite The members of a pass type that you can set.
 type PassWrite struct {
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Description The description.
@@ -4787,7 +4823,7 @@ type Plan struct {
 	// Credits The number of credits of a period. 0 unless `bookings` is `credits`.
 	Credits int `json:"credits"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency Currency `json:"currency"`
 
 	// Description The description. Empty if there is none.
@@ -4907,7 +4943,7 @@ type PlanWrite struct {
 	// Credits The number of credits of a period. Required if `bookings` is `credits`, otherwise 0.
 	Credits *int `json:"credits,omitempty"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Description The description.
@@ -4997,7 +5033,7 @@ type PricingOption struct {
 	// Credits The number of pass credits that a spot costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency Currency `json:"currency"`
 
 	// ID The pricing option's id.
@@ -5021,7 +5057,7 @@ type PricingOptionWrite struct {
 	// Credits The number of pass credits that a spot costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits,omitempty"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// ID The id of the pricing option to change (`po-…`). Without it, one is added.
@@ -5395,7 +5431,7 @@ type ScheduledDate struct {
 	// ClosesAt When the booking of this date closes (UTC), or null if it is not limited.
 	ClosesAt *string `json:"closesAt"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Duration The duration in minutes.

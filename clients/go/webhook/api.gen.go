@@ -135,19 +135,55 @@ func (e EventDatesStatus) Valid() bool {
 
 // Defines values for EventPricingOptionsCurrency.
 const (
+	EventPricingOptionsCurrencyAUD EventPricingOptionsCurrency = "AUD"
+	EventPricingOptionsCurrencyCAD EventPricingOptionsCurrency = "CAD"
+	EventPricingOptionsCurrencyCHF EventPricingOptionsCurrency = "CHF"
+	EventPricingOptionsCurrencyCZK EventPricingOptionsCurrency = "CZK"
+	EventPricingOptionsCurrencyDKK EventPricingOptionsCurrency = "DKK"
 	EventPricingOptionsCurrencyEUR EventPricingOptionsCurrency = "EUR"
 	EventPricingOptionsCurrencyGBP EventPricingOptionsCurrency = "GBP"
+	EventPricingOptionsCurrencyHKD EventPricingOptionsCurrency = "HKD"
+	EventPricingOptionsCurrencyNOK EventPricingOptionsCurrency = "NOK"
+	EventPricingOptionsCurrencyNZD EventPricingOptionsCurrency = "NZD"
+	EventPricingOptionsCurrencyPLN EventPricingOptionsCurrency = "PLN"
+	EventPricingOptionsCurrencySEK EventPricingOptionsCurrency = "SEK"
+	EventPricingOptionsCurrencySGD EventPricingOptionsCurrency = "SGD"
 	EventPricingOptionsCurrencyUSD EventPricingOptionsCurrency = "USD"
+	EventPricingOptionsCurrencyZAR EventPricingOptionsCurrency = "ZAR"
 )
 
 // Valid indicates whether the value is a known member of the EventPricingOptionsCurrency enum.
 func (e EventPricingOptionsCurrency) Valid() bool {
 	switch e {
+	case EventPricingOptionsCurrencyAUD:
+		return true
+	case EventPricingOptionsCurrencyCAD:
+		return true
+	case EventPricingOptionsCurrencyCHF:
+		return true
+	case EventPricingOptionsCurrencyCZK:
+		return true
+	case EventPricingOptionsCurrencyDKK:
+		return true
 	case EventPricingOptionsCurrencyEUR:
 		return true
 	case EventPricingOptionsCurrencyGBP:
 		return true
+	case EventPricingOptionsCurrencyHKD:
+		return true
+	case EventPricingOptionsCurrencyNOK:
+		return true
+	case EventPricingOptionsCurrencyNZD:
+		return true
+	case EventPricingOptionsCurrencyPLN:
+		return true
+	case EventPricingOptionsCurrencySEK:
+		return true
+	case EventPricingOptionsCurrencySGD:
+		return true
 	case EventPricingOptionsCurrencyUSD:
+		return true
+	case EventPricingOptionsCurrencyZAR:
 		return true
 	default:
 		return false
@@ -384,19 +420,55 @@ func (e RegistrationStatus) Valid() bool {
 
 // Defines values for ScheduledDateCurrency.
 const (
+	ScheduledDateCurrencyAUD ScheduledDateCurrency = "AUD"
+	ScheduledDateCurrencyCAD ScheduledDateCurrency = "CAD"
+	ScheduledDateCurrencyCHF ScheduledDateCurrency = "CHF"
+	ScheduledDateCurrencyCZK ScheduledDateCurrency = "CZK"
+	ScheduledDateCurrencyDKK ScheduledDateCurrency = "DKK"
 	ScheduledDateCurrencyEUR ScheduledDateCurrency = "EUR"
 	ScheduledDateCurrencyGBP ScheduledDateCurrency = "GBP"
+	ScheduledDateCurrencyHKD ScheduledDateCurrency = "HKD"
+	ScheduledDateCurrencyNOK ScheduledDateCurrency = "NOK"
+	ScheduledDateCurrencyNZD ScheduledDateCurrency = "NZD"
+	ScheduledDateCurrencyPLN ScheduledDateCurrency = "PLN"
+	ScheduledDateCurrencySEK ScheduledDateCurrency = "SEK"
+	ScheduledDateCurrencySGD ScheduledDateCurrency = "SGD"
 	ScheduledDateCurrencyUSD ScheduledDateCurrency = "USD"
+	ScheduledDateCurrencyZAR ScheduledDateCurrency = "ZAR"
 )
 
 // Valid indicates whether the value is a known member of the ScheduledDateCurrency enum.
 func (e ScheduledDateCurrency) Valid() bool {
 	switch e {
+	case ScheduledDateCurrencyAUD:
+		return true
+	case ScheduledDateCurrencyCAD:
+		return true
+	case ScheduledDateCurrencyCHF:
+		return true
+	case ScheduledDateCurrencyCZK:
+		return true
+	case ScheduledDateCurrencyDKK:
+		return true
 	case ScheduledDateCurrencyEUR:
 		return true
 	case ScheduledDateCurrencyGBP:
 		return true
+	case ScheduledDateCurrencyHKD:
+		return true
+	case ScheduledDateCurrencyNOK:
+		return true
+	case ScheduledDateCurrencyNZD:
+		return true
+	case ScheduledDateCurrencyPLN:
+		return true
+	case ScheduledDateCurrencySEK:
+		return true
+	case ScheduledDateCurrencySGD:
+		return true
 	case ScheduledDateCurrencyUSD:
+		return true
+	case ScheduledDateCurrencyZAR:
 		return true
 	default:
 		return false
@@ -1600,7 +1672,7 @@ type Event struct {
 		// Credits The number of pass credits that a spot costs, or null if it cannot be paid by pass.
 		Credits *int `json:"credits"`
 
-		// Currency The currency (ISO 4217).
+		// Currency The currency (ISO 4217). Each has two decimals.
 		Currency EventPricingOptionsCurrency `json:"currency"`
 
 		// ID The pricing option's id.
@@ -1662,7 +1734,7 @@ type Event struct {
 // EventDatesStatus Whether the date takes place.
 type EventDatesStatus string
 
-// EventPricingOptionsCurrency The currency (ISO 4217).
+// EventPricingOptionsCurrency The currency (ISO 4217). Each has two decimals.
 type EventPricingOptionsCurrency string
 
 // EventStatus The status of an event. Customers can be registered only for a `published` event.

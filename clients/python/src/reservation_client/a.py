@@ -131,7 +131,7 @@ class Booking(TypedDict):
     bought_for: NotRequired[CustomerReference]
     event: Event
     pricing_option: BookingPricing_option
-    payment: CardPayment | PassPayment
+    payment: CardPayment | PassPayment | OtherCurrencyPayment
 
 
 class CustomerReference(TypedDict):
@@ -168,6 +168,16 @@ class CardPayment(TypedDict):
 
     method: Literal["CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", "FREE"]
     currency: Literal["GBP", "EUR", "USD"]
+    base100gross_price: int
+    base100net_price: int
+
+
+class OtherCurrencyPayment(TypedDict):
+    """A payment with money in another currency than GBP, EUR and USD. It has no `currency`, so that a client that knows three currencies does not read its amounts as one of them."""
+
+    method: Literal["OTHER_CURRENCY"]
+    payment_method: Literal["CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", "FREE"]
+    currency_code: Literal["AUD", "CAD", "CHF", "CZK", "DKK", "HKD", "NOK", "NZD", "PLN", "SEK", "SGD", "ZAR"]
     base100gross_price: int
     base100net_price: int
 
@@ -214,7 +224,7 @@ class Pass(TypedDict):
     created_at: LocalDateTime
     updated_at: LocalDateTime
     tz: str
-    payment: NotRequired[CardPayment]
+    payment: NotRequired[CardPayment | OtherCurrencyPayment]
     subscription_id: NotRequired[str]
 
 
@@ -259,7 +269,7 @@ class Appointment(TypedDict):
     purchased_by: CustomerReference
     bought_for: NotRequired[CustomerReference]
     pricing_option: AppointmentPricing_option
-    payment: CardPayment | PassPayment
+    payment: CardPayment | PassPayment | OtherCurrencyPayment
     attendance: Literal["unknown", "attended", "no_show"]
     is_cancelled: bool
     is_refunded: bool

@@ -55,8 +55,8 @@ class CustomerWrite(TypedDict):
     archived: NotRequired[bool]
 
 
-Currency = Literal["GBP", "EUR", "USD"]
-"""The currency (ISO 4217)."""
+Currency = Literal["GBP", "EUR", "USD", "AUD", "CAD", "CHF", "CZK", "DKK", "HKD", "NOK", "NZD", "PLN", "SEK", "SGD", "ZAR"]
+"""The currency (ISO 4217). Each has two decimals."""
 
 
 Timestamp = str

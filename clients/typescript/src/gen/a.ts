@@ -668,7 +668,7 @@ export interface components {
                 id: string;
             };
             /** @description How the booking was paid. `method` says which form it has. */
-            payment: components["schemas"]["CardPayment"] | components["schemas"]["PassPayment"];
+            payment: components["schemas"]["CardPayment"] | components["schemas"]["PassPayment"] | components["schemas"]["OtherCurrencyPayment"];
         };
         /** @description A customer of a booking. */
         CustomerReference: {
@@ -729,6 +729,28 @@ export interface components {
             /** @description The price in minor units (pence or cents), including tax. */
             base100gross_price: number;
             /** @description The price in minor units (pence or cents), without tax. */
+            base100net_price: number;
+        };
+        /** @description A payment with money in another currency than GBP, EUR and USD. It has no `currency`, so that a client that knows three currencies does not read its amounts as one of them. */
+        OtherCurrencyPayment: {
+            /**
+             * @description The form of the payment.
+             * @constant
+             */
+            method: "OTHER_CURRENCY";
+            /**
+             * @description The payment method. `FREE` means that nothing was paid: both prices are 0.
+             * @enum {string}
+             */
+            payment_method: "CARD" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER" | "FREE";
+            /**
+             * @description The currency (ISO 4217).
+             * @enum {string}
+             */
+            currency_code: "AUD" | "CAD" | "CHF" | "CZK" | "DKK" | "HKD" | "NOK" | "NZD" | "PLN" | "SEK" | "SGD" | "ZAR";
+            /** @description The price in hundredths of the currency, including tax. */
+            base100gross_price: number;
+            /** @description The price in hundredths of the currency, without tax. */
             base100net_price: number;
         };
         /** @description A payment with credits of a customer pass. */
@@ -808,7 +830,7 @@ export interface components {
             /** @description The IANA name of the time zone of these times, for example `Europe/London`. */
             tz: string;
             /** @description How the pass was paid. A pass has no tax rate, so both prices are the same. Absent if the pass was given away without a payment. */
-            payment?: components["schemas"]["CardPayment"];
+            payment?: components["schemas"]["CardPayment"] | components["schemas"]["OtherCurrencyPayment"];
             /** @description The id of the subscription that the pass belongs to. Absent if there is none. */
             subscription_id?: string;
         };
@@ -872,7 +894,7 @@ export interface components {
                 id: string;
             };
             /** @description How the appointment was paid. `method` says which form it has. */
-            payment: components["schemas"]["CardPayment"] | components["schemas"]["PassPayment"];
+            payment: components["schemas"]["CardPayment"] | components["schemas"]["PassPayment"] | components["schemas"]["OtherCurrencyPayment"];
             /**
              * @description Whether the customer attended.
              * @enum {string}

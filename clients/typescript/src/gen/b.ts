@@ -4169,10 +4169,10 @@ export interface components {
             archived?: boolean;
         };
         /**
-         * @description The currency (ISO 4217).
+         * @description The currency (ISO 4217). Each has two decimals.
          * @enum {string}
          */
-        Currency: "GBP" | "EUR" | "USD";
+        Currency: "GBP" | "EUR" | "USD" | "AUD" | "CAD" | "CHF" | "CZK" | "DKK" | "HKD" | "NOK" | "NZD" | "PLN" | "SEK" | "SGD" | "ZAR";
         /** @description A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`. */
         Timestamp: string;
         /**

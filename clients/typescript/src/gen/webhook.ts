@@ -1263,10 +1263,10 @@ export interface components {
                 /** @description The price of a spot in major units, including tax. */
                 price: number;
                 /**
-                 * @description The currency (ISO 4217).
+                 * @description The currency (ISO 4217). Each has two decimals.
                  * @enum {string}
                  */
-                currency: "GBP" | "EUR" | "USD";
+                currency: "GBP" | "EUR" | "USD" | "AUD" | "CAD" | "CHF" | "CZK" | "DKK" | "HKD" | "NOK" | "NZD" | "PLN" | "SEK" | "SGD" | "ZAR";
                 /** @description The number of pass credits that a spot costs, or null if it cannot be paid by pass. */
                 credits: number | null;
                 /** @description The percentage of tax that the price includes. */
@@ -1407,7 +1407,7 @@ export interface components {
              * @description The currency of `lowestPrice` (ISO 4217).
              * @enum {string}
              */
-            currency?: "GBP" | "EUR" | "USD";
+            currency?: "GBP" | "EUR" | "USD" | "AUD" | "CAD" | "CHF" | "CZK" | "DKK" | "HKD" | "NOK" | "NZD" | "PLN" | "SEK" | "SGD" | "ZAR";
             /** @description When the booking of this date opens (UTC), or null if it is not limited. */
             opensAt: string | null;
             /** @description When the booking of this date closes (UTC), or null if it is not limited. */

@@ -218,7 +218,8 @@ type Company struct {
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// IANA zone name ("Europe/London").
 	Timezone string `protobuf:"bytes,3,opt,name=timezone,proto3" json:"timezone,omitempty"`
-	// ISO 4217 code: GBP, EUR or USD.
+	// ISO 4217 code: GBP, EUR, USD, AUD, CAD, CHF, CZK, DKK, HKD, NOK, NZD, PLN, SEK, SGD or ZAR.
+	// Each of them has two decimals.
 	Currency  string                 `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`

@@ -144,14 +144,18 @@ func (x *PricingOption) GetId() string {
 	return ""
 }
 
-// Payment has the credits if method is PASS. For other methods it has the prices, in minor units.
+// Payment has the credits if method is PASS. For other methods it has the prices, in minor units. A payment
+// in another currency than GBP, EUR or USD has the method OTHER_CURRENCY, and currency_code and
+// payment_method instead of currency.
 type Payment struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Method            string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	Currency          string                 `protobuf:"bytes,2,opt,name=currency,proto3" json:"currency,omitempty"`
+	Currency          *string                `protobuf:"bytes,2,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
 	Base100GrossPrice *int64                 `protobuf:"varint,3,opt,name=base100gross_price,proto3,oneof" json:"base100gross_price,omitempty"`
 	Base100NetPrice   *int64                 `protobuf:"varint,4,opt,name=base100net_price,proto3,oneof" json:"base100net_price,omitempty"`
 	CreditsUsed       *int32                 `protobuf:"varint,5,opt,name=credits_used,proto3,oneof" json:"credits_used,omitempty"`
+	PaymentMethod     *string                `protobuf:"bytes,6,opt,name=payment_method,proto3,oneof" json:"payment_method,omitempty"`
+	CurrencyCode      *string                `protobuf:"bytes,7,opt,name=currency_code,proto3,oneof" json:"currency_code,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -194,8 +198,8 @@ func (x *Payment) GetMethod() string {
 }
 
 func (x *Payment) GetCurrency() string {
-	if x != nil {
-		return x.Currency
+	if x != nil && x.Currency != nil {
+		return *x.Currency
 	}
 	return ""
 }
@@ -221,6 +225,20 @@ func (x *Payment) GetCreditsUsed() int32 {
 	return 0
 }
 
+func (x *Payment) GetPaymentMethod() string {
+	if x != nil && x.PaymentMethod != nil {
+		return *x.PaymentMethod
+	}
+	return ""
+}
+
+func (x *Payment) GetCurrencyCode() string {
+	if x != nil && x.CurrencyCode != nil {
+		return *x.CurrencyCode
+	}
+	return ""
+}
+
 var File_reservation_edge_a_v1_booking_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_a_v1_booking_proto_rawDesc = "" +
@@ -233,16 +251,21 @@ const file_reservation_edge_a_v1_booking_proto_rawDesc = "" +
 	"\blastname\x18\x04 \x01(\tR\blastname\x12\x14\n" +
 	"\x05email\x18\x05 \x01(\tR\x05email\"\x1f\n" +
 	"\rPricingOption\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x89\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x98\x03\n" +
 	"\aPayment\x12\x16\n" +
-	"\x06method\x18\x01 \x01(\tR\x06method\x12\x1a\n" +
-	"\bcurrency\x18\x02 \x01(\tR\bcurrency\x123\n" +
-	"\x12base100gross_price\x18\x03 \x01(\x03H\x00R\x12base100gross_price\x88\x01\x01\x12/\n" +
-	"\x10base100net_price\x18\x04 \x01(\x03H\x01R\x10base100net_price\x88\x01\x01\x12'\n" +
-	"\fcredits_used\x18\x05 \x01(\x05H\x02R\fcredits_used\x88\x01\x01B\x15\n" +
+	"\x06method\x18\x01 \x01(\tR\x06method\x12\x1f\n" +
+	"\bcurrency\x18\x02 \x01(\tH\x00R\bcurrency\x88\x01\x01\x123\n" +
+	"\x12base100gross_price\x18\x03 \x01(\x03H\x01R\x12base100gross_price\x88\x01\x01\x12/\n" +
+	"\x10base100net_price\x18\x04 \x01(\x03H\x02R\x10base100net_price\x88\x01\x01\x12'\n" +
+	"\fcredits_used\x18\x05 \x01(\x05H\x03R\fcredits_used\x88\x01\x01\x12+\n" +
+	"\x0epayment_method\x18\x06 \x01(\tH\x04R\x0epayment_method\x88\x01\x01\x12)\n" +
+	"\rcurrency_code\x18\a \x01(\tH\x05R\rcurrency_code\x88\x01\x01B\v\n" +
+	"\t_currencyB\x15\n" +
 	"\x13_base100gross_priceB\x13\n" +
 	"\x11_base100net_priceB\x0f\n" +
-	"\r_credits_usedB9Z7reservation.dev/proto/gen/reservation/edge/a/v1;edgeav1b\x06proto3"
+	"\r_credits_usedB\x11\n" +
+	"\x0f_payment_methodB\x10\n" +
+	"\x0e_currency_codeB9Z7reservation.dev/proto/gen/reservation/edge/a/v1;edgeav1b\x06proto3"
 
 var (
 	file_reservation_edge_a_v1_booking_proto_rawDescOnce sync.Once
