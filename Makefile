@@ -5,7 +5,7 @@ SHELL       := /bin/bash
 
 MODULES  := proto platform devkit services gateway-a gateway-b docs deploy/standalone test
 PACKAGES := $(MODULES:%=./%/...)
-PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass services/subscription/cmd/subscription services/media/cmd/media services/webhook/cmd/webhook services/admin/cmd/admin gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
+PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass services/subscription/cmd/subscription services/media/cmd/media services/reports/cmd/reports services/webhook/cmd/webhook services/admin/cmd/admin gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
 TOOLS    := .cache/tools
 # etcd and Kubernetes, in the versions of test/chart/go.mod.
 KUBERNETES := .cache/kubernetes

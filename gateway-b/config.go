@@ -17,6 +17,7 @@ type Config struct {
 	PassAddr         string `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"gRPC addresses of the pass service, separated by commas"`
 	SubscriptionAddr string `env:"SUBSCRIPTION_ADDR" envDefault:"127.0.0.1:8090" doc:"gRPC addresses of the subscription service, separated by commas"`
 	MediaAddr        string `env:"MEDIA_ADDR" envDefault:"127.0.0.1:8091" doc:"gRPC addresses of the media service, separated by commas"`
+	ReportsAddr      string `env:"REPORTS_ADDR" envDefault:"127.0.0.1:8093" doc:"gRPC addresses of the reports service, separated by commas"`
 	WebhookAddr      string `env:"WEBHOOK_ADDR" envDefault:"127.0.0.1:8087" doc:"gRPC addresses of the webhook service, separated by commas"`
 	RateLimit        int    `env:"RATE_LIMIT" envDefault:"100" doc:"requests that an API key without a limit of its own can make in any 60 seconds"`
 	InterfaceB       string `env:"INTERFACE_B_URL" doc:"address of Interface B, on which the addresses of calendars are based; empty: http://HTTP_ADDR/api/v1"`

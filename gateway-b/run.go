@@ -14,6 +14,7 @@ import (
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -50,6 +51,7 @@ func Run(ctx context.Context, h *service.Host) error {
 			plans:         subscriptionv1.NewPlanServiceClient(subscription),
 			subscriptions: subscriptionv1.NewSubscriptionServiceClient(subscription),
 			media:         mediav1.NewMediaServiceClient(s.Dial("media", cfg.MediaAddr)),
+			reports:       reportsv1.NewReportServiceClient(s.Dial("reports", cfg.ReportsAddr)),
 			webhooks:      webhookv1.NewWebhookServiceClient(s.Dial("webhook", cfg.WebhookAddr)),
 			requests:      authv1.NewRequestLogServiceClient(auth),
 			testMode:      authv1.NewTestModeServiceClient(auth),
@@ -77,6 +79,7 @@ type services struct {
 	plans         subscriptionv1.PlanServiceClient
 	subscriptions subscriptionv1.SubscriptionServiceClient
 	media         mediav1.MediaServiceClient
+	reports       reportsv1.ReportServiceClient
 	webhooks      webhookv1.WebhookServiceClient
 	requests      authv1.RequestLogServiceClient
 	testMode      authv1.TestModeServiceClient

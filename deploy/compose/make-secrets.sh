@@ -44,7 +44,7 @@ credential() {
 password=$(secret postgres)
 write postgres_password "$password"
 write database_admin_url "postgres://postgres:$password@postgres:5432/postgres?sslmode=disable"
-for part in auth customer booking pass subscription media webhook; do
+for part in auth customer booking pass subscription media reports webhook; do
 	write "${part}_migration_database_url" "postgres://${part}_owner:$(secret "$part-owner")@postgres:5432/$part?sslmode=disable"
 	write "${part}_database_url" "postgres://$part:$(secret "$part")@postgres:5432/$part?sslmode=disable"
 done
@@ -65,14 +65,14 @@ entries=
 if [ -e "$dir/bootstrap_credentials" ]; then entries=$(sed '1s/^\[//; $s/\]$//' "$dir/bootstrap_credentials"); fi
 for pair in operator:svc_00000000000000000000000001 customer:svc_00000000000000000000000002 \
 	booking:svc_00000000000000000000000003 pass:svc_00000000000000000000000004 webhook:svc_00000000000000000000000005 \
-	subscription:svc_00000000000000000000000006 media:svc_00000000000000000000000007; do
+	subscription:svc_00000000000000000000000006 media:svc_00000000000000000000000007 reports:svc_00000000000000000000000008; do
 	part=${pair%%:*} id=${pair#*:} value=$(credential "$part")
 	if [ "$part" != operator ]; then write "${part}_credential" "$value"; fi
 	case $entries in *"\"$id\""*) ;; *) entries="$entries${entries:+,
  }{\"id\":\"$id\",\"name\":\"$mark$part\",\"secret\":\"$value\",\"scopes\":[\"platform:admin\"]}" ;; esac
 	if [ "$part" = operator ]; then
 		replace operator.json "{\"grpc\":{\"auth\":\"auth:9090\",\"customer\":\"customer:9090\",\"booking\":\"booking:9090\",\"pass\":\"pass:9090\",
- \"subscription\":\"subscription:9090\",\"media\":\"media:9090\",\"webhook\":\"webhook:9090\",
+ \"subscription\":\"subscription:9090\",\"media\":\"media:9090\",\"reports\":\"reports:9090\",\"webhook\":\"webhook:9090\",
  \"service_credential\":{\"id\":\"$id\",\"secret\":\"$value\"}},
  \"media\":{\"base_url\":\"http://media:8080\"}}"
 	fi

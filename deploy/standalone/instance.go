@@ -29,6 +29,7 @@ import (
 	"reservation.dev/services/customer"
 	"reservation.dev/services/media"
 	"reservation.dev/services/pass"
+	"reservation.dev/services/reports"
 	"reservation.dev/services/subscription"
 	"reservation.dev/services/webhook"
 )
@@ -36,8 +37,8 @@ import (
 // parts returns all services of the platform.
 func parts() []service.Part {
 	return []service.Part{
-		auth.Part(), customer.Part(), booking.Part(), pass.Part(), subscription.Part(), media.Part(), webhook.Part(),
-		admin.Part(), gatewaya.Part(), gatewayb.Part(),
+		auth.Part(), customer.Part(), booking.Part(), pass.Part(), subscription.Part(), media.Part(), reports.Part(),
+		webhook.Part(), admin.Part(), gatewaya.Part(), gatewayb.Part(),
 	}
 }
 
@@ -109,6 +110,7 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 	env["PASS_ADDR"] = s.addr(portPass)
 	env["SUBSCRIPTION_ADDR"] = s.addr(portSubscription)
 	env["MEDIA_ADDR"] = s.addr(portMedia)
+	env["REPORTS_ADDR"] = s.addr(portReports)
 	env["WEBHOOK_ADDR"] = s.addr(portWebhook)
 	env["MEDIA_URL"] = in.mediaURL()
 	env["DATABASE_URL"] = in.urls[name]
@@ -140,6 +142,8 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 		if env["MEDIA_BUCKET"] == "" {
 			env["MEDIA_BUCKET"] = s.mediaBucket()
 		}
+	case "reports":
+		env["GRPC_ADDR"] = env["REPORTS_ADDR"]
 	case "webhook":
 		env["GRPC_ADDR"] = s.addr(portWebhook)
 		if err := s.forDevelopment(env); err != nil {

@@ -93,7 +93,7 @@ func (op *operatorClient) credentials(ctx context.Context) (credentials.File, er
 		InterfaceB: credentials.InterfaceB{APIBaseURL: "http://" + s.addr(portB) + "/api/v1"},
 		GRPC: credentials.GRPC{
 			Auth: s.addr(portAuth), Customer: s.addr(portCustomer), Booking: s.addr(portBooking), Pass: s.addr(portPass),
-			Subscription: s.addr(portSubscription), Media: s.addr(portMedia), Webhook: s.addr(portWebhook),
+			Subscription: s.addr(portSubscription), Media: s.addr(portMedia), Reports: s.addr(portReports), Webhook: s.addr(portWebhook),
 			ServiceCredential: op.in.state.Credentials[operator],
 		},
 		Media:     credentials.Media{BaseURL: op.in.mediaURL()},

@@ -46,6 +46,7 @@ func TestOperationsPage(t *testing.T) {
 		for offset, name := range map[int]string{
 			portA: "Interface A", portB: "Interface B", portDashboard: "the dashboard", portAuth: "auth", portCustomer: "customer", portBooking: "booking", portPass: "pass", portWebhook: "webhook",
 			portPostgres: "PostgreSQL", portAdmin: "operators", portSubscription: "subscription", portMedia: "media", portMediaFiles: "files of media",
+			portReports: "reports",
 		} {
 			if row := fmt.Sprintf("| +%d | %s |", offset, name); !strings.Contains(before, row) {
 				t.Errorf("there is no row %q", row)

@@ -23,7 +23,8 @@ const (
 	portSubscription = 10 // gRPC, like the next one
 	portMedia        = 11
 	portMediaFiles   = 12 // uploads and playback
-	lastPort         = portMediaFiles
+	portReports      = 13 // gRPC
+	lastPort         = portReports
 )
 
 // addr returns the address of a port. The operators' port is open on this machine only, because it
@@ -47,7 +48,7 @@ func (s *Settings) checkPorts() error {
 	}{
 		{portA, "Interface A"}, {portB, "Interface B"}, {portDashboard, "the dashboard"}, {portAuth, "gRPC of auth"}, {portCustomer, "gRPC of customer"}, {portBooking, "gRPC of booking"},
 		{portPass, "gRPC of pass"}, {portWebhook, "gRPC of webhook"}, {portAdmin, "/metrics"},
-		{portSubscription, "gRPC of subscription"}, {portMedia, "gRPC of media"}, {portMediaFiles, "files of media"},
+		{portSubscription, "gRPC of subscription"}, {portMedia, "gRPC of media"}, {portMediaFiles, "files of media"}, {portReports, "gRPC of reports"},
 	} {
 		l, err := net.Listen("tcp", s.addr(port.offset))
 		if err == nil {

@@ -50,7 +50,7 @@ func loadState(dir string) (*state, error) {
 	if s.Credentials == nil {
 		s.Credentials = map[string]credentials.Credential{}
 	}
-	for _, name := range []string{operator, "booking", "customer", "pass", "subscription", "media", "webhook"} {
+	for _, name := range []string{operator, "booking", "customer", "pass", "subscription", "media", "reports", "webhook"} {
 		if _, ok := s.Credentials[name]; !ok {
 			s.Credentials[name] = credentials.Credential{ID: id.New[id.ServiceCredential]().String(), Secret: hex.EncodeToString(random(32))}
 		}

@@ -64,6 +64,7 @@ type GRPC struct {
 	Pass              string     `json:"pass"`
 	Subscription      string     `json:"subscription"`
 	Media             string     `json:"media"`
+	Reports           string     `json:"reports"`
 	Webhook           string     `json:"webhook"`
 	ServiceToken      string     `json:"service_token"`
 	ServiceCredential Credential `json:"service_credential"`

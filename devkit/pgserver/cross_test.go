@@ -20,7 +20,7 @@ func TestRolesConnectToTheirOwnDatabaseOnly(t *testing.T) {
 	s := start(t, Options{Dir: t.TempDir(), Durable: Fast})
 	ctx := t.Context()
 	urls := map[string][]string{} // by database: of the owner and of the application
-	for _, part := range []string{"booking", "pass", "subscription", "media"} {
+	for _, part := range []string{"booking", "pass", "subscription", "media", "reports"} {
 		owner, app, err := s.EnsureDatabase(ctx, part, part+"_owner", part)
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +38,7 @@ func TestRolesConnectToTheirOwnDatabaseOnly(t *testing.T) {
 	}
 	for role, own := range urls {
 		for _, raw := range own {
-			for _, database := range []string{"booking", "pass", "subscription", "media", "webhook", "postgres", "template1"} {
+			for _, database := range []string{"booking", "pass", "subscription", "media", "reports", "webhook", "postgres", "template1"} {
 				err := tryConnecting(ctx, t, raw, database)
 				var refused *pgconn.PgError
 				switch {

@@ -55,6 +55,7 @@ const (
 	RegistrationsRead       = "registrations:read"
 	RegistrationsWrite      = "registrations:write"
 	ReportsRead             = "reports:read"
+	ReportsWrite            = "reports:write"
 	RequestsRead            = "requests:read"
 	RoomsRead               = "rooms:read"
 	RoomsWrite              = "rooms:write"
@@ -127,7 +128,7 @@ func Service() []string {
 		AppointmentsWrite, AppointmentTypesRead, AppointmentTypesWrite, CalendarsRead, CalendarsWrite, RoomsRead, RoomsWrite, StaffRead, StaffWrite,
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite,
-		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite, RequestsRead, TestModeRead, TestModeWrite)
+		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite, ReportsRead, ReportsWrite, RequestsRead, TestModeRead, TestModeWrite)
 }
 
 // Publishable returns the scopes of a token for a publishable key.

@@ -18,6 +18,7 @@ type Config struct {
 	PassAddr         string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"gRPC addresses of the pass service, separated by commas"`
 	SubscriptionAddr string        `env:"SUBSCRIPTION_ADDR" envDefault:"127.0.0.1:8090" doc:"gRPC addresses of the subscription service, separated by commas"`
 	MediaAddr        string        `env:"MEDIA_ADDR" envDefault:"127.0.0.1:8091" doc:"gRPC addresses of the media service, separated by commas"`
+	ReportsAddr      string        `env:"REPORTS_ADDR" envDefault:"127.0.0.1:8093" doc:"gRPC addresses of the reports service, separated by commas"`
 	WebhookAddr      string        `env:"WEBHOOK_ADDR" envDefault:"127.0.0.1:8087" doc:"gRPC addresses of the webhook service, separated by commas"`
 	Bootstrap        config.Secret `env:"BOOTSTRAP_CREDENTIALS" doc:"platform credentials to create or update at start: a JSON list of {id (svc_…), name, secret (64 hexadecimal characters), scopes}"`
 	Rotation         time.Duration `env:"SIGNING_KEY_ROTATION" envDefault:"720h" doc:"age at which a signing key is replaced"`

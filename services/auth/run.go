@@ -20,7 +20,7 @@ func Part() service.Part {
 		About: "companies, credentials, administrators, tokens and the keys that sign them",
 		// Each of them gets its own tokens and reads companies. The gateways and the dashboard also
 		// get tokens for their callers.
-		Callers:    []string{"customer", "booking", "pass", "subscription", "media", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"customer", "booking", "pass", "subscription", "media", "reports", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -122,6 +122,6 @@ type dependent struct{ part, addr string }
 func dependents(cfg Config) []dependent {
 	return []dependent{
 		{"customer", cfg.CustomerAddr}, {"booking", cfg.BookingAddr}, {"subscription", cfg.SubscriptionAddr},
-		{"pass", cfg.PassAddr}, {"media", cfg.MediaAddr}, {"webhook", cfg.WebhookAddr},
+		{"pass", cfg.PassAddr}, {"media", cfg.MediaAddr}, {"reports", cfg.ReportsAddr}, {"webhook", cfg.WebhookAddr},
 	}
 }

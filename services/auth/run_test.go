@@ -10,7 +10,7 @@ func TestOrderOfTestData(t *testing.T) {
 	for _, d := range dependents(Config{}) {
 		order = append(order, d.part)
 	}
-	if want := []string{"customer", "booking", "subscription", "pass", "media", "webhook"}; !slices.Equal(order, want) {
+	if want := []string{"customer", "booking", "subscription", "pass", "media", "reports", "webhook"}; !slices.Equal(order, want) {
 		t.Errorf("test data are deleted in the order %v, want %v", order, want)
 	}
 }

@@ -50,6 +50,7 @@ type access struct {
 		Pass              string `json:"pass"`
 		Subscription      string `json:"subscription"`
 		Media             string `json:"media"`
+		Reports           string `json:"reports"`
 		Webhook           string `json:"webhook"`
 		ServiceToken      string `json:"service_token"`
 		ServiceCredential struct {
@@ -82,7 +83,7 @@ func (a *access) load() error {
 	for _, field := range []struct{ to, from *string }{
 		{&a.CompanyID, &f.CompanyID}, {&a.GRPC.Auth, &f.GRPC.Auth}, {&a.GRPC.Customer, &f.GRPC.Customer},
 		{&a.GRPC.Booking, &f.GRPC.Booking}, {&a.GRPC.Pass, &f.GRPC.Pass},
-		{&a.GRPC.Subscription, &f.GRPC.Subscription}, {&a.GRPC.Media, &f.GRPC.Media},
+		{&a.GRPC.Subscription, &f.GRPC.Subscription}, {&a.GRPC.Media, &f.GRPC.Media}, {&a.GRPC.Reports, &f.GRPC.Reports},
 		{&a.GRPC.Webhook, &f.GRPC.Webhook}, {&a.Webhooks.CAFile, &f.Webhooks.CAFile},
 		{&a.Media.BaseURL, &f.Media.BaseURL},
 	} {
@@ -242,6 +243,10 @@ func (a *app) subscriptions(ctx context.Context) (*session, error) {
 
 func (a *app) media(ctx context.Context) (*session, error) {
 	return a.open(ctx, "media", &a.access.GRPC.Media)
+}
+
+func (a *app) reports(ctx context.Context) (*session, error) {
+	return a.open(ctx, "reports", &a.access.GRPC.Reports)
 }
 
 // withBookingsAndPasses runs f with sessions with both services.

@@ -138,7 +138,7 @@ func (a *app) openFor(ctx context.Context, c call) (*session, error) {
 	part := strings.Split(c.method, ".")[1] // "/reservation.booking.v1.EventService/GetEvent"
 	services := map[string]opener{
 		"auth": a.auth, "customer": a.customers, "booking": a.bookings, "pass": a.passes,
-		"subscription": a.subscriptions, "media": a.media, "webhook": a.webhooks,
+		"subscription": a.subscriptions, "media": a.media, "reports": a.reports, "webhook": a.webhooks,
 	}
 	return a.forCompany(services[part])(ctx)
 }

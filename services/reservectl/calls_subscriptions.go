@@ -51,7 +51,7 @@ func subscriptionCalls() []call {
 		{
 			use: "create CUSTOMER PLAN", short: "Subscribe a customer to a plan; with --method, the first period is paid",
 			method: subscriptionv1.SubscriptionService_CreateSubscription_FullMethodName, args: []string{"customer_id", "plan_id"},
-			into: "payment", hidden: []string{"payment.paid_at"},
+			into: "payment", hidden: []string{"payment.paid_at", "payment.paid_on"},
 			examples: []string{"cust_… plan_…", "cust_… plan_… --method CARD --reference ch_4711", "cust_… plan_… --start-date 2026-03-01 --skip-trial"},
 		},
 		{
@@ -104,7 +104,7 @@ func subscriptionActions() []call {
 		{
 			use: "change-plan " + subscription + " PLAN", short: "Change the plan, now or at the end of the current period",
 			method: subscriptionv1.SubscriptionService_ChangePlan_FullMethodName, args: []string{"id", "plan_id"},
-			into: "payment", hidden: []string{"payment.paid_at"}, examples: []string{"sub_… plan_…", "sub_… plan_… --when now --method CASH"},
+			into: "payment", hidden: []string{"payment.paid_at", "payment.paid_on"}, examples: []string{"sub_… plan_…", "sub_… plan_… --when now --method CASH"},
 		},
 		{
 			use: "withdraw-plan-change " + subscription, short: "Withdraw a scheduled change of plan",
@@ -126,7 +126,7 @@ func subscriptionActions() []call {
 		{
 			use: "record-payment " + subscription, short: "Record that a period was paid; by default the oldest with an amount due",
 			method: subscriptionv1.SubscriptionService_RecordPayment_FullMethodName, args: id,
-			into: "payment", hidden: []string{"payment.paid_at"}, examples: []string{"sub_… --method CASH", "sub_… --period 3 --reference ch_4711"},
+			into: "payment", hidden: []string{"payment.paid_at", "payment.paid_on"}, examples: []string{"sub_… --method CASH", "sub_… --period 3 --reference ch_4711"},
 		},
 		{
 			use: "record-failure " + subscription, short: "Record that an attempt to collect a payment failed",

@@ -72,7 +72,7 @@ func (a *app) demonstration(ctx context.Context, d demonstrationFlags) error {
 		Admin: credentials.Admin{URL: d.dashboard}, Media: credentials.Media{BaseURL: d.media},
 		GRPC: credentials.GRPC{
 			Auth: g.Auth, Customer: g.Customer, Booking: g.Booking, Pass: g.Pass,
-			Subscription: g.Subscription, Media: g.Media, Webhook: g.Webhook,
+			Subscription: g.Subscription, Media: g.Media, Reports: g.Reports, Webhook: g.Webhook,
 			ServiceToken: raw, ServiceCredential: credentials.Credential(g.ServiceCredential),
 		},
 	}

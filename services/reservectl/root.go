@@ -155,7 +155,7 @@ Exit status:
 		addr *string
 	}{
 		{"auth", &a.access.GRPC.Auth}, {"customer", &a.access.GRPC.Customer}, {"booking", &a.access.GRPC.Booking},
-		{"pass", &a.access.GRPC.Pass}, {"subscription", &a.access.GRPC.Subscription}, {"media", &a.access.GRPC.Media},
+		{"pass", &a.access.GRPC.Pass}, {"subscription", &a.access.GRPC.Subscription}, {"media", &a.access.GRPC.Media}, {"reports", &a.access.GRPC.Reports},
 		{"webhook", &a.access.GRPC.Webhook},
 	} {
 		flags.StringVar(service.addr, service.name, "", "address of the "+service.name+" service (host:port), instead of the one in credentials.json")

@@ -95,7 +95,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { srv.Stop(); <-done })
 	addr := l.Addr().String()
 	text, err := json.Marshal(map[string]any{"company_id": companyID, "grpc": map[string]any{
-		"auth": addr, "customer": addr, "booking": addr, "subscription": addr, "media": addr, "webhook": addr, "service_token": rawToken,
+		"auth": addr, "customer": addr, "booking": addr, "subscription": addr, "media": addr, "reports": addr, "webhook": addr, "service_token": rawToken,
 		"service_credential": map[string]any{"id": "svc_1", "secret": secret},
 	}})
 	if err != nil {

@@ -55,7 +55,7 @@ func newWorld(t *testing.T) *world {
 	op := w.Operator(t)
 	w.attacker, w.neighbour = w.side(t, op), w.side(t, op)
 	for name, addr := range map[string]string{
-		"auth": w.Auth, "customer": w.Customer, "booking": w.Booking, "pass": w.Pass, "subscription": w.Subscription, "media": w.Media, "webhook": w.Webhook, "privacy": w.Customer,
+		"auth": w.Auth, "customer": w.Customer, "booking": w.Booking, "pass": w.Pass, "subscription": w.Subscription, "media": w.Media, "reports": w.Reports, "webhook": w.Webhook, "privacy": w.Customer,
 	} {
 		conn, err := rpc.Dial(addr, rpc.DialOptions{Timeout: 30 * time.Second})
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // services are the services with a database; parts are all services.
 var (
-	services = []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook"}
+	services = []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook"}
 	parts    = append(slices.Clone(services), "admin", "gateway-a", "gateway-b")
 )
 

@@ -37,7 +37,7 @@ type modeWorld struct {
 func connect(t *testing.T, p *harness.Standalone) map[string]*grpc.ClientConn {
 	t.Helper()
 	conns := map[string]*grpc.ClientConn{}
-	for name, addr := range map[string]string{"auth": p.Auth, "customer": p.Customer, "booking": p.Booking, "pass": p.Pass, "subscription": p.Subscription, "media": p.Media, "webhook": p.Webhook} {
+	for name, addr := range map[string]string{"auth": p.Auth, "customer": p.Customer, "booking": p.Booking, "pass": p.Pass, "subscription": p.Subscription, "media": p.Media, "reports": p.Reports, "webhook": p.Webhook} {
 		conn, err := rpc.Dial(addr, rpc.DialOptions{Timeout: 30 * time.Second})
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ const (
 )
 
 func parts() []string {
-	return []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook", "gateway-a", "gateway-b", "admin"}
+	return []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook", "gateway-a", "gateway-b", "admin"}
 }
 
 // testInside is the test itself, in separate namespaces.
@@ -227,7 +227,7 @@ func (c *cluster) testUninstall(t *testing.T) {
 		kept = append(kept, strings.TrimPrefix(name, "secret/"+fullname+"-"))
 	}
 	slices.Sort(kept)
-	if want := []string{"auth", "booking", "customer", "media", "operator", "pass", "postgresql", "subscription", "webhook"}; !slices.Equal(kept, want) {
+	if want := []string{"auth", "booking", "customer", "media", "operator", "pass", "postgresql", "reports", "subscription", "webhook"}; !slices.Equal(kept, want) {
 		t.Errorf("the Secrets %v are kept, want %v", kept, want)
 	}
 	out, err := exec.CommandContext(t.Context(), "ctr", "--address", containerdSocket, "--namespace", "k8s.io", "tasks", "ls", "-q").Output()

@@ -12,8 +12,8 @@ const (
 	live = "live" // namespace of another installation, and prefix of its external databases and streams
 	// liveValues override values of ci/external-values.yaml.
 	liveValues = `image: {registry: "", tag: ` + version + `, pullSecrets: []}
-secrets: {generate: true, existing: {auth: "", customer: "", booking: "", pass: "", subscription: "", media: "", webhook: ""}}
-database: {roles: {auth: live_auth, customer: live_customer, booking: live_booking, pass: live_pass, subscription: live_subscription, media: live_media, webhook: live_webhook}}
+secrets: {generate: true, existing: {auth: "", customer: "", booking: "", pass: "", subscription: "", media: "", reports: "", webhook: ""}}
+database: {roles: {auth: live_auth, customer: live_customer, booking: live_booking, pass: live_pass, subscription: live_subscription, media: live_media, reports: live_reports, webhook: live_webhook}}
 nats: {url: "", urlSecret: bus, prefix: ` + live + `, replicas: 1}
 media: {bucket: "", volume: {accessMode: ReadWriteOnce}}
 grpcTLS: {enabled: true}
@@ -33,7 +33,7 @@ grant connect on database live_%[1]s to live_%[1]s`
 // anything else starts, TLS between the services, and an external address for each interface.
 func (c *cluster) testProduction(t *testing.T) {
 	c.apply(t, strings.ReplaceAll(restricted, "name: "+namespace, "name: "+live))
-	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook"} {
+	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook"} {
 		psql := []string{"--namespace", namespace, "exec", "statefulset/" + fullname + "-postgresql", "--", "psql", "--username", "postgres", "-v", "ON_ERROR_STOP=1"}
 		for statement := range strings.SplitSeq(fmt.Sprintf(databases, part), "\n") {
 			psql = append(psql, "--command", statement)
@@ -68,7 +68,7 @@ func (c *cluster) testProduction(t *testing.T) {
 	dir := filepath.Join(c.dir, live)
 	write(t, dir+"/operator.json", operator)
 	flags := append([]string{"--credentials", dir + "/operator.json"}, shown...)
-	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media"} {
+	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports"} {
 		flags = append(flags, "--"+part, fullname+"-"+part+"."+live+":9090")
 	}
 	trade(t, c.demonstration(t, dir, "."+live, flags))

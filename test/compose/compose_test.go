@@ -149,7 +149,7 @@ func (p *platform) testStartPage(t *testing.T) {
 func (p *platform) testBackup(t *testing.T) {
 	dir := output(t, []string{"PGHOST=" + p.address(t, "postgres"), "PGUSER=postgres", "PGPASSWORD=" + strings.TrimSpace(harness.File(t, "deploy/compose/secrets/postgres_password"))},
 		"deploy/backup/backup.sh", t.TempDir())
-	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook"} {
+	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook"} {
 		if _, err := os.Stat(filepath.Join(dir, part+".dump")); err != nil {
 			t.Error(err)
 		}

@@ -29,7 +29,7 @@ const (
 // replicated lists the programs that can have several replicas, in the order in which
 // docs/UPGRADES.md replaces them.
 func replicated() []string {
-	return []string{"booking", "pass", "subscription", "media", "customer", "auth", "webhook", "gateway-a", "gateway-b", "admin"}
+	return []string{"booking", "pass", "subscription", "media", "reports", "customer", "auth", "webhook", "gateway-a", "gateway-b", "admin"}
 }
 
 // platform is docker-compose.yml with the settings of a test.
@@ -213,7 +213,7 @@ func (p *platform) awaitHealthy(t *testing.T, n int) {
 func (p *platform) roll(t *testing.T) {
 	t.Helper()
 	var migrations, ended []string
-	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook"} {
+	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook"} {
 		migrations, ended = append(migrations, part+"-migrate"), append(ended, "reservation-"+part+"-migrate-1")
 	}
 	p.compose(t, startLimit, append([]string{"up", "-d"}, migrations...)...)

@@ -22,6 +22,7 @@ import (
 	_ "reservation.dev/proto/gen/reservation/media/v1"
 	_ "reservation.dev/proto/gen/reservation/pass/v1"
 	_ "reservation.dev/proto/gen/reservation/privacy/v1"
+	_ "reservation.dev/proto/gen/reservation/reports/v1"
 	_ "reservation.dev/proto/gen/reservation/subscription/v1"
 	_ "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -63,7 +64,7 @@ func TestPolicies(t *testing.T) {
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	scope := regexp.MustCompile(`\b[a-z-]+:(read|write|play|admin)\b`)
-	for _, service := range []string{"auth", "booking", "customer", "media", "pass", "subscription", "webhook"} {
+	for _, service := range []string{"auth", "booking", "customer", "media", "pass", "reports", "subscription", "webhook"} {
 		for _, file := range walledFiles(t, service) {
 			ast.Inspect(file.syntax, func(n ast.Node) bool {
 				if text, ok := n.(*ast.BasicLit); ok && text.Kind == gotoken.STRING && scope.MatchString(text.Value) {

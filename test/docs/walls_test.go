@@ -50,7 +50,7 @@ type walled struct {
 // clock, and only the store has SQL, which uses no proto.
 func TestWalls(t *testing.T) {
 	t.Parallel()
-	for _, service := range []string{"auth", "booking", "customer", "media", "pass", "subscription", "webhook"} {
+	for _, service := range []string{"auth", "booking", "customer", "media", "pass", "reports", "subscription", "webhook"} {
 		t.Run(service, func(t *testing.T) {
 			t.Parallel()
 			if slices.Contains(wallExceptions(), service) {

@@ -34,7 +34,7 @@ func TestStandalone(t *testing.T) { // invariants 1, 2 and 4 of deploy/standalon
 		c := s.Credentials
 		for name, value := range map[string]string{
 			"base_url": c.InterfaceA.BaseURL, "client_id": c.InterfaceA.ClientID, "client_secret": c.InterfaceA.ClientSecret,
-			"auth": c.GRPC.Auth, "customer": c.GRPC.Customer, "booking": c.GRPC.Booking, "pass": c.GRPC.Pass, "subscription": c.GRPC.Subscription, "media": c.GRPC.Media,
+			"auth": c.GRPC.Auth, "customer": c.GRPC.Customer, "booking": c.GRPC.Booking, "pass": c.GRPC.Pass, "subscription": c.GRPC.Subscription, "media": c.GRPC.Media, "reports": c.GRPC.Reports,
 			"service_token": c.GRPC.ServiceToken, "company_id": c.CompanyID,
 			"email": c.Admin.Email, "password": c.Admin.Password,
 		} {

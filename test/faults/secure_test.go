@@ -149,7 +149,7 @@ func (w *secureCluster) testSessions(t *testing.T) {
 
 func (w *secureCluster) testCommand(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"grpc": map[string]any{
-		"auth": w.Auth, "customer": w.Customer, "booking": w.Booking, "pass": w.Pass, "subscription": w.Subscription, "media": w.Media, "webhook": w.Webhook,
+		"auth": w.Auth, "customer": w.Customer, "booking": w.Booking, "pass": w.Pass, "subscription": w.Subscription, "media": w.Media, "reports": w.Reports, "webhook": w.Webhook,
 		"service_credential": w.OperatorCredential,
 	}})
 	if err != nil {

@@ -29,11 +29,11 @@ func TestSlowTestModeDespiteKills(t *testing.T) {
 	t.Parallel()
 	c := newModeCluster(t)
 	before := harness.SettledRows(t, c.databases, c.live.ID)
-	for _, part := range []string{"booking", "subscription", "pass", "media", "customer", "webhook"} {
+	for _, part := range []string{"booking", "subscription", "pass", "media", "reports", "customer", "webhook"} {
 		t.Run("auth is killed while "+part+" deletes test data", func(t *testing.T) { c.testReset(t, part, "auth") })
 		t.Run(part+" is killed while it deletes test data", func(t *testing.T) { c.testReset(t, part, part) })
 	}
-	for _, part := range []string{"booking", "subscription", "pass", "media", "customer"} {
+	for _, part := range []string{"booking", "subscription", "pass", "media", "reports", "customer"} {
 		t.Run("auth is killed while "+part+" gets the new time", func(t *testing.T) { c.testAdvance(t, part, "auth") })
 		t.Run(part+" is killed before it gets the new time", func(t *testing.T) { c.testAdvance(t, part, part) })
 	}
@@ -65,7 +65,7 @@ func newModeCluster(t *testing.T) *modeCluster {
 	}
 	env := map[string]string{}
 	for part, addr := range map[string]string{
-		"booking": c.Booking, "pass": c.Pass, "subscription": c.Subscription, "media": c.Media, "customer": c.Customer, "webhook": c.Webhook,
+		"booking": c.Booking, "pass": c.Pass, "subscription": c.Subscription, "media": c.Media, "reports": c.Reports, "customer": c.Customer, "webhook": c.Webhook,
 	} {
 		c.gates[part] = harness.NewCallGate(t, addr)
 		env[strings.ToUpper(part)+"_ADDR"] = c.gates[part].Addr()
@@ -73,7 +73,7 @@ func newModeCluster(t *testing.T) *modeCluster {
 	c.Part("auth").Stop(t)
 	c.Part("auth").Set(env)
 	c.Part("auth").Restart(t)
-	for _, part := range []string{"auth", "booking", "subscription", "pass", "media", "customer", "webhook"} {
+	for _, part := range []string{"auth", "booking", "subscription", "pass", "media", "reports", "customer", "webhook"} {
 		conn, err := pgx.Connect(t.Context(), c.OwnerURL(part))
 		if err != nil {
 			t.Fatal(err)

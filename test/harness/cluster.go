@@ -25,10 +25,10 @@ type ClusterOptions struct {
 	Gateways int
 	// GatewaysB is the number of replicas of the gateway for Interface B; 0 means none.
 	GatewaysB int
-	// Auths, Customers, Bookings, Passes, Subscriptions and Medias are the numbers of replicas of
-	// these services, at most mostReplicas; 0 means one. Every caller gets the addresses of all of
+	// Auths, Customers, Bookings, Passes, Subscriptions, Medias and Reports are the numbers of
+	// replicas of these services, at most mostReplicas; 0 means one. Every caller gets the addresses of all of
 	// them.
-	Auths, Customers, Bookings, Passes, Subscriptions, Medias int
+	Auths, Customers, Bookings, Passes, Subscriptions, Medias, Reports int
 	// Dashboards is the number of replicas of the dashboard, at DashboardHost; 0 means none.
 	Dashboards int
 	// Webhooks is the number of replicas of the webhook service, at most mostReplicas; 0 means
@@ -94,7 +94,7 @@ const mostReplicas = 4
 func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	t.Helper()
 	if o.Programs == nil {
-		Program(t, "auth", "customer", "booking", "pass", "subscription", "media", "webhook", "gateway-a", "gateway-b")
+		Program(t, "auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook", "gateway-a", "gateway-b")
 	}
 	dir := TempDir(t)
 	c := &Cluster{
@@ -115,7 +115,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	for _, part := range []struct {
 		name string
 		grpc string
-	}{{"auth", c.Auth}, {"customer", c.Customer}, {"booking", c.Booking}, {"pass", c.Pass}, {"subscription", c.Subscription}, {"media", c.Media}, {"webhook", c.Webhook}} {
+	}{{"auth", c.Auth}, {"customer", c.Customer}, {"booking", c.Booking}, {"pass", c.Pass}, {"subscription", c.Subscription}, {"media", c.Media}, {"reports", c.Reports}, {"webhook", c.Webhook}} {
 		if part.grpc == "" {
 			continue
 		}
@@ -162,6 +162,7 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 	base = freePorts(t)
 	c.Subscription, c.Media = loopbacks(t, base, o.Subscriptions), loopbacks(t, base+mostReplicas, o.Medias)
 	c.mediaFiles = strings.Split(loopbacks(t, base+2*mostReplicas, o.Medias), ",")
+	c.Reports = loopbacks(t, base+3*mostReplicas, o.Reports)
 	c.MediaURL = "http://" + c.mediaFiles[0]
 	if o.Webhooks > 0 {
 		c.Webhook = loopbacks(t, freePorts(t), o.Webhooks)
@@ -170,7 +171,7 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 		"LOG_LEVEL": "info", "LOG_FORMAT": "text",
 		"NATS_URL": c.NATS.URL(), "BUS_PREFIX": busPrefix,
 		"AUTH_ADDR": c.Auth, "CUSTOMER_ADDR": c.Customer, "BOOKING_ADDR": c.Booking, "PASS_ADDR": c.Pass,
-		"SUBSCRIPTION_ADDR": c.Subscription, "MEDIA_ADDR": c.Media, "MEDIA_URL": c.MediaURL,
+		"SUBSCRIPTION_ADDR": c.Subscription, "MEDIA_ADDR": c.Media, "MEDIA_URL": c.MediaURL, "REPORTS_ADDR": c.Reports,
 		"MEDIA_BUCKET": "file://" + filepath.ToSlash(c.MediaDir()) + "?create_dir=true&no_tmp_dir=true&metadata=skip",
 		"WEBHOOK_ADDR": c.Webhook, "WEBHOOK_CA_FILE": c.authority.file, "WEBHOOK_PRIVATE_ADDRESSES": "allow",
 		"MASTER_KEY": base64.StdEncoding.EncodeToString(random(32)),
@@ -181,7 +182,7 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 		Scopes []string `json:"scopes"`
 	}
 	var entries []entry
-	for _, name := range []string{"operator", "booking", "customer", "pass", "subscription", "media", "webhook"} {
+	for _, name := range []string{"operator", "booking", "customer", "pass", "subscription", "media", "reports", "webhook"} {
 		credential := Credential{ID: id.New[id.ServiceCredential]().String(), Secret: hex.EncodeToString(random(32))}
 		c.credentials[name] = credential
 		entries = append(entries, entry{Credential: credential, Name: name, Scopes: []string{"platform:admin"}})

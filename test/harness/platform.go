@@ -28,10 +28,10 @@ import (
 type Platform struct {
 	// BaseURL is the base address of Interface A.
 	BaseURL string
-	// Auth, Customer, Booking, Pass, Subscription, Media and Webhook are gRPC addresses. If a
+	// Auth, Customer, Booking, Pass, Subscription, Media, Reports and Webhook are gRPC addresses. If a
 	// service has several replicas, their addresses are separated by commas. Webhook is empty if
 	// there is no webhook service.
-	Auth, Customer, Booking, Pass, Subscription, Media, Webhook string
+	Auth, Customer, Booking, Pass, Subscription, Media, Reports, Webhook string
 	// MediaURL is the base address of the files of media.
 	MediaURL           string
 	OperatorCredential Credential

@@ -24,6 +24,7 @@ func packages() map[string]string {
 		"pass":         "./services/pass/cmd/pass",
 		"subscription": "./services/subscription/cmd/subscription",
 		"media":        "./services/media/cmd/media",
+		"reports":      "./services/reports/cmd/reports",
 		"webhook":      "./services/webhook/cmd/webhook",
 		"admin":        "./services/admin/cmd/admin",
 		"gateway-a":    "./gateway-a/cmd/gateway-a",

@@ -57,6 +57,7 @@ type Credentials struct {
 		Pass              string     `json:"pass"`
 		Subscription      string     `json:"subscription"`
 		Media             string     `json:"media"`
+		Reports           string     `json:"reports"`
 		Webhook           string     `json:"webhook"`
 		ServiceToken      string     `json:"service_token"`
 		ServiceCredential Credential `json:"service_credential"`
@@ -159,7 +160,7 @@ func (s *Standalone) AwaitReady(t testing.TB) {
 	c := &s.Credentials
 	s.Platform = Platform{
 		BaseURL: c.InterfaceA.BaseURL, Auth: c.GRPC.Auth, Customer: c.GRPC.Customer, Booking: c.GRPC.Booking, Pass: c.GRPC.Pass,
-		Subscription: c.GRPC.Subscription, Media: c.GRPC.Media, MediaURL: c.Media.BaseURL, Webhook: c.GRPC.Webhook,
+		Subscription: c.GRPC.Subscription, Media: c.GRPC.Media, MediaURL: c.Media.BaseURL, Reports: c.GRPC.Reports, Webhook: c.GRPC.Webhook,
 		OperatorCredential: c.GRPC.ServiceCredential,
 	}
 }

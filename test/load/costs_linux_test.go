@@ -36,7 +36,7 @@ func BenchmarkCosts(b *testing.B) {
 	var rows []costRow
 	b.Run("idle", func(b *testing.B) {
 		w.settle(b)
-		vacuum(b, w.Cluster, "auth", "customer", "booking", "pass", "subscription", "media", "webhook")
+		vacuum(b, w.Cluster, "auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook")
 		if _, err := w.admin.Exec(b.Context(), `checkpoint`); err != nil {
 			b.Fatal(err)
 		}
@@ -174,7 +174,7 @@ func (w *ledger) state(b *testing.B) map[string]float64 {
 	b.Helper()
 	s := map[string]float64{}
 	for unit, part := range map[string]string{
-		"gateway-a": "gateway-a-1", "gateway-b": "gateway-b-1", "auth": "auth", "customer": "customer", "booking": "booking", "pass": "pass", "subscription": "subscription", "media": "media", "webhook": "webhook",
+		"gateway-a": "gateway-a-1", "gateway-b": "gateway-b-1", "auth": "auth", "customer": "customer", "booking": "booking", "pass": "pass", "subscription": "subscription", "media": "media", "reports": "reports", "webhook": "webhook",
 	} {
 		s["µs-"+unit] = float64(used(b, w.Part(part).PID()).Microseconds())
 	}

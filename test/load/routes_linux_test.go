@@ -195,7 +195,7 @@ func (w *routeWorld) state(b *testing.B, r route) (c routeCost) {
 	b.Helper()
 	c.edge = float64(used(b, w.Part(r.gateway).PID()).Microseconds())
 	behind := tree(b, w.Postgres.PID(b)) + used(b, w.NATS.PID())
-	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook"} {
+	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook"} {
 		behind += used(b, w.Part(part).PID())
 		c.rpcs += w.rpcs(b, part)
 	}

@@ -61,7 +61,7 @@ func TestTelemetry(t *testing.T) {
 		})
 	})
 	t.Run("every service that uses NATS reports its connection", func(t *testing.T) {
-		for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook", "gateway-a", "gateway-b"} {
+		for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook", "gateway-a", "gateway-b"} {
 			if !strings.Contains(metrics, fmt.Sprintf("bus_connected{part=%q} 1\n", part)) {
 				t.Errorf("%s does not report that it is connected", part)
 			}
@@ -96,7 +96,7 @@ func TestTelemetry(t *testing.T) {
 				t.Errorf("there is no line %s", want)
 			}
 		}
-		for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook", "admin", "gateway-a", "gateway-b"} {
+		for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook", "admin", "gateway-a", "gateway-b"} {
 			if !strings.Contains(log, fmt.Sprintf(`"part":%q`, part)) {
 				t.Errorf("%s has logged nothing", part)
 			}

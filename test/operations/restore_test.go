@@ -103,6 +103,7 @@ func TestRestoreDrill(t *testing.T) {
 			t.Errorf("reconcile still found %s", out)
 		}
 	})
+	s.step(t, "build the reports, which no backup has", func() { w.reservectl(t, 0, "report", "rebuild", "--wait") })
 	s.step(t, "verify", func() { w.reservectl(t, 0, "verify") })
 	s.step(t, "what was sold before the backup is there", func() { w.checkBookings(t, before) })
 	s.step(t, "tokens, revocations and sessions are what they were", func() { k.check(t, w) })
@@ -276,7 +277,7 @@ func (w *world) reservectl(t *testing.T, code int, args ...string) string {
 	}
 	result := harness.Run(t, harness.Command{
 		Program: "reservectl", Args: append(args, "--company", w.company.ID, "--booking", w.Booking, "--pass", w.Pass,
-			"--subscription", w.Subscription, "--media", w.Media),
+			"--subscription", w.Subscription, "--media", w.Media, "--customer", w.Customer, "--reports", w.Reports),
 		Env: map[string]string{"RESERVATION_TOKEN": issued.GetAccessToken()},
 	})
 	if result.Code != code {

@@ -22,7 +22,7 @@ const replicas = 2
 // services lists the services with a database in the order in which they are replaced: a service
 // comes before its callers.
 func services() []string {
-	return []string{"booking", "pass", "subscription", "media", "customer", "auth", "webhook"}
+	return []string{"booking", "pass", "subscription", "media", "reports", "customer", "auth", "webhook"}
 }
 
 // parts lists all programs in the order in which they are replaced: services before gateways.
@@ -150,7 +150,7 @@ func (w *world) replace(t *testing.T, p *harness.Part, path string) {
 func newWorld(t *testing.T, programs, env map[string]string) *world {
 	t.Helper()
 	w := &world{Cluster: harness.StartCluster(t, harness.ClusterOptions{
-		Auths: replicas, Customers: replicas, Bookings: replicas, Passes: replicas, Subscriptions: replicas, Medias: replicas,
+		Auths: replicas, Customers: replicas, Bookings: replicas, Passes: replicas, Subscriptions: replicas, Medias: replicas, Reports: replicas,
 		Webhooks: replicas, Gateways: replicas, GatewaysB: replicas, Dashboards: replicas, Programs: programs, Env: env,
 	})}
 	w.furnish(t)

@@ -16,7 +16,7 @@ import (
 
 // databases returns the names of a cluster's databases.
 func databases() []string {
-	return []string{"auth", "booking", "customer", "pass", "subscription", "media", "webhook"}
+	return []string{"auth", "booking", "customer", "pass", "subscription", "media", "reports", "webhook"}
 }
 
 // inDatabases returns the tables that contain a text, ignoring case, as "booking.customers".

@@ -1090,8 +1090,8 @@ type Credits struct {
 	// closing less opening, added, used and expired: changed by hand, on passes that were cancelled, and
 	// moved between spans by a changed expiry date.
 	Adjusted int64 `protobuf:"varint,6,opt,name=adjusted,proto3" json:"adjusted,omitempty"`
-	// What outstanding credits are worth, in minor units: the share of what was paid for the pass. Credits
-	// of a subscription are worth the price of its plan. Credits that were given away are worth 0.
+	// Worth of the outstanding credits, in minor units: their share of the price that was paid for the pass.
+	// Credits of a subscription are worth the price of its plan. Credits that were given away are worth 0.
 	OpeningWorth  int64 `protobuf:"varint,7,opt,name=opening_worth,json=openingWorth,proto3" json:"opening_worth,omitempty"`
 	ClosingWorth  int64 `protobuf:"varint,8,opt,name=closing_worth,json=closingWorth,proto3" json:"closing_worth,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2229,7 +2229,7 @@ func (x *VerifyReportsResponse) GetChecked() int64 {
 type ReportDifference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "takings.gross", "takings.net", "attendance.booked", "attendance.attended", "credits.delta",
-	// "customers.active" and the like.
+	// "customers.active" and so on.
 	What string `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
 	// The row: day, method, product and so on, separated by spaces.
 	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
