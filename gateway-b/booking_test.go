@@ -121,7 +121,7 @@ func TestActionsWithoutABody(t *testing.T) {
 		}
 		t.Run(r.Path, func(t *testing.T) {
 			for _, header := range []http.Header{{}, {"Content-Type": {"application/json"}}, {"Content-Type": {"text/plain;charset=UTF-8"}}} {
-				g.services.prepare(nil, slices.Concat(bookingAnswers(), webhookAnswers(), testModeAnswers(), subscriptionAnswers(), mediaAnswers(), appointmentAnswers())...)
+				g.services.prepare(nil, slices.Concat(bookingAnswers(), webhookAnswers(), testModeAnswers(), subscriptionAnswers(), mediaAnswers(), appointmentAnswers(), reportAnswers())...)
 				if a := g.do(request{Method: r.Method, Path: pathOf(r.Path), Token: g.token(), Header: header}); a.Code != http.StatusOK {
 					t.Errorf("%v: got %d %s", header, a.Code, a.Body)
 				}

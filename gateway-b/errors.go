@@ -57,7 +57,7 @@ func fieldNames() map[string]string {
 		"client_id": "apiKey", "client_secret": "apiSecret",
 		"page_size": "perPage", "page_token": "cursor", "offset": "page",
 		"duration_minutes": "duration", "local_start": "startsAt", "local_end": "endsAt", "tax_rate_basis_points": "taxRate",
-		"pass_type_id": "passId", "query": "q", "interval_unit": "interval", "item_id": "mediaId",
+		"pass_type_id": "passId", "query": "q", "span.from": "from", "span.to": "to", "interval_unit": "interval", "item_id": "mediaId",
 	}
 }
 

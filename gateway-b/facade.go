@@ -11,6 +11,7 @@ import (
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -30,6 +31,7 @@ type facade struct {
 	plans         subscriptionv1.PlanServiceClient
 	subscriptions subscriptionv1.SubscriptionServiceClient
 	media         mediav1.MediaServiceClient
+	reports       reportsv1.ReportServiceClient
 	webhooks      webhookv1.WebhookServiceClient
 	requests      authv1.RequestLogServiceClient
 	testMode      authv1.TestModeServiceClient

@@ -30,6 +30,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -67,7 +68,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		&customerv1.CustomerService_ServiceDesc, &bookingv1.EventService_ServiceDesc, &bookingv1.BookingService_ServiceDesc,
 		&bookingv1.BookingChangeService_ServiceDesc,
 		&bookingv1.WaitlistService_ServiceDesc, &passv1.PassService_ServiceDesc,
-		&subscriptionv1.PlanService_ServiceDesc, &subscriptionv1.SubscriptionService_ServiceDesc, &mediav1.MediaService_ServiceDesc,
+		&subscriptionv1.PlanService_ServiceDesc, &subscriptionv1.SubscriptionService_ServiceDesc, &mediav1.MediaService_ServiceDesc, &reportsv1.ReportService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc, &webhookv1.WebhookService_ServiceDesc, &authv1.RequestLogService_ServiceDesc, &authv1.TestModeService_ServiceDesc,
 		&bookingv1.CalendarService_ServiceDesc, &bookingv1.StaffService_ServiceDesc, &bookingv1.RoomService_ServiceDesc,
 		&bookingv1.AppointmentTypeService_ServiceDesc, &bookingv1.AppointmentService_ServiceDesc,
@@ -88,6 +89,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		subscriptionv1.RegisterPlanServiceServer(s, fakePlans{fakes: g.services})
 		subscriptionv1.RegisterSubscriptionServiceServer(s, fakeSubscriptions{fakes: g.services})
 		mediav1.RegisterMediaServiceServer(s, fakeMedia{fakes: g.services})
+		reportsv1.RegisterReportServiceServer(s, fakeReports{fakes: g.services})
 		bookingv1.RegisterDiscountServiceServer(s, fakeDiscounts{fakes: g.services})
 		webhookv1.RegisterWebhookServiceServer(s, fakeWebhooks{fakes: g.services})
 		authv1.RegisterRequestLogServiceServer(s, fakeRequests{fakes: g.services})
@@ -106,6 +108,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		changes: bookingv1.NewBookingChangeServiceClient(conn), waitlist: bookingv1.NewWaitlistServiceClient(conn),
 		passes: passv1.NewPassServiceClient(conn), discounts: bookingv1.NewDiscountServiceClient(conn), webhooks: webhookv1.NewWebhookServiceClient(conn),
 		plans: subscriptionv1.NewPlanServiceClient(conn), subscriptions: subscriptionv1.NewSubscriptionServiceClient(conn), media: mediav1.NewMediaServiceClient(conn),
+		reports:  reportsv1.NewReportServiceClient(conn),
 		requests: authv1.NewRequestLogServiceClient(conn), testMode: authv1.NewTestModeServiceClient(conn),
 		staff: bookingv1.NewStaffServiceClient(conn), rooms: bookingv1.NewRoomServiceClient(conn),
 		appointmentTypes: bookingv1.NewAppointmentTypeServiceClient(conn), appointments: bookingv1.NewAppointmentServiceClient(conn),

@@ -202,6 +202,12 @@ func routes() []edge.Route {
 		{Method: http.MethodPost, Path: "/webhook-deliveries/replay", Scope: scopes.WebhooksWrite},
 		{Method: http.MethodGet, Path: "/webhook-messages", Scope: scopes.WebhooksRead, Query: []string{"perPage", "cursor", "event", "since"}},
 
+		{Method: http.MethodGet, Path: "/reports/takings", Scope: scopes.ReportsRead, Query: []string{"from", "to", "groupBy", "currency"}},
+		{Method: http.MethodGet, Path: "/reports/attendance", Scope: scopes.ReportsRead, Query: []string{"from", "to", "groupBy"}},
+		{Method: http.MethodGet, Path: "/reports/credits", Scope: scopes.ReportsRead, Query: []string{"from", "to", "currency"}},
+		{Method: http.MethodGet, Path: "/reports/customers", Scope: scopes.ReportsRead, Query: []string{"from", "to", "period"}},
+		{Method: http.MethodGet, Path: "/reports/expiring-passes", Scope: scopes.ReportsRead, Query: []string{"page", "perPage", "cursor", "from", "to"}},
+
 		{Method: http.MethodGet, Path: "/requests", Scope: scopes.RequestsRead, Query: []string{"page", "perPage", "cursor", "credentialId", "interface", "method", "status", "since", "until", "requestId"}},
 		{Method: http.MethodGet, Path: "/requests/{id}", Scope: scopes.RequestsRead},
 

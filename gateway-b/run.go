@@ -104,7 +104,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
 			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, changes: s.changes, waitlist: s.waitlist, passes: s.passes,
-			discounts: s.discounts, plans: s.plans, subscriptions: s.subscriptions, media: s.media, webhooks: s.webhooks, requests: s.requests, testMode: s.testMode,
+			discounts: s.discounts, plans: s.plans, subscriptions: s.subscriptions, media: s.media, reports: s.reports, webhooks: s.webhooks, requests: s.requests, testMode: s.testMode,
 			calendars: s.calendars, interfaceURL: s.interfaceURL,
 			staff: s.staff, rooms: s.rooms, appointmentTypes: s.appointmentTypes, appointments: s.appointments,
 		}),

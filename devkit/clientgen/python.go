@@ -105,25 +105,29 @@ func (w *pythonWriter) schema(name string, n *yaml.Node) {
 	w.WriteString(class)
 }
 
-// class returns the TypedDict of an object.
+// class returns the TypedDict of an object. If a member is a keyword of Python, the TypedDict is the value of
+// a call, because a class cannot have such a member.
 func (w *pythonWriter) class(name string, n *yaml.Node) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n\nclass %s(TypedDict):\n    %s\n\n", name, docstring(w.text(n, "description"), "    "))
+	about, line, end := w.text(n, "description"), "    %s: %s\n", ""
+	if slices.ContainsFunc(keywords, func(word string) bool { return raw(raw(n, "properties"), word) != nil }) {
+		fmt.Fprintf(&b, "\n\n%s = TypedDict(\n    %q,\n    {\n", name, name)
+		line, end = "        %q: %q,\n", "    },\n)\n"+docstring(about, "")+"\n"
+	} else {
+		fmt.Fprintf(&b, "\n\nclass %s(TypedDict):\n    %s\n\n", name, docstring(about, "    "))
+	}
 	var required []string
 	for _, item := range items(raw(n, "required")) {
 		required = append(required, item.Value)
 	}
 	for member, node := range members(raw(n, "properties")) {
-		if slices.Contains(keywords, member) {
-			fail(node, "the member %s is a keyword of Python", member)
-		}
 		kind := w.typeOf(name+upperFirst(member), node, w.sent[name])
 		if !slices.Contains(required, member) {
 			kind = "NotRequired[" + kind + "]"
 		}
-		fmt.Fprintf(&b, "    %s: %s\n", member, kind)
+		fmt.Fprintf(&b, line, member, kind)
 	}
-	return b.String()
+	return b.String() + end
 }
 
 // typeOf returns the annotation of a schema. name is the name of its class, if it is an object with

@@ -105,7 +105,7 @@ func InterfaceB() []string {
 		AppointmentTypesRead, AppointmentTypesWrite, AppointmentsRead, AppointmentsWrite, CalendarsRead, CalendarsWrite, CustomerPassesRead,
 		CustomerPassesWrite, CustomersRead, CustomersWrite, DiscountsRead, DiscountsWrite, EventsRead, EventsWrite, HoldsRead, HoldsWrite,
 		MediaRead, MediaWrite, PassesRead, PassesWrite, PlansRead, PlansWrite, PlaybackWrite, RegistrationsRead, RegistrationsWrite,
-		RequestsRead, RoomsRead, RoomsWrite, StaffRead, StaffWrite, SubscriptionsRead, SubscriptionsWrite, TestModeRead, TestModeWrite,
+		ReportsRead, RequestsRead, RoomsRead, RoomsWrite, StaffRead, StaffWrite, SubscriptionsRead, SubscriptionsWrite, TestModeRead, TestModeWrite,
 		TransactionsRead, TransactionsWrite, WaitlistRead, WaitlistWrite, WebhooksRead, WebhooksWrite,
 	}
 }

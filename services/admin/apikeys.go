@@ -43,6 +43,7 @@ var keyPermissions = []grant{
 	{Name: scopes.MediaRead, Title: msg("settings.api_key.permission.media_read.title"), About: msg("settings.api_key.permission.media_read.about")},
 	{Name: scopes.MediaWrite, Title: msg("settings.api_key.permission.media_write.title"), About: msg("settings.api_key.permission.media_write.about")},
 	{Name: scopes.PlaybackWrite, Title: msg("settings.api_key.permission.playback_write.title"), About: msg("settings.api_key.permission.playback_write.about")},
+	{Name: scopes.ReportsRead, Title: msg("settings.api_key.permission.reports_read.title"), About: msg("settings.api_key.permission.reports_read.about")},
 	{Name: scopes.RequestsRead, Title: msg("settings.api_key.permission.requests_read.title"), About: msg("settings.api_key.permission.requests_read.about")},
 	{Name: scopes.WebhooksRead, Title: msg("settings.api_key.permission.webhooks_read.title"), About: msg("settings.api_key.permission.webhooks_read.about")},
 	{Name: scopes.WebhooksWrite, Title: msg("settings.api_key.permission.webhooks_write.title"), About: msg("settings.api_key.permission.webhooks_write.about")},

@@ -171,6 +171,12 @@ func bookingSteps() []step {
 		// The request log.
 		{operation: "listRequests", query: object{"interface": "b", "method": "POST", "status": "2xx", "since": soon(-1)}, save: map[string]string{"request": "requests.0.id"}},
 		{operation: "getRequest", path: []string{"$request"}},
+
+		{operation: "getTakingsReport", query: object{"from": soon(-30)[:10], "to": soon(0)[:10], "groupBy": "product", "currency": "GBP"}},
+		{operation: "getAttendanceReport", query: object{"from": soon(-30)[:10], "to": soon(30)[:10], "groupBy": "weekday"}},
+		{operation: "getCreditsReport", query: object{"from": soon(-30)[:10], "to": soon(0)[:10], "currency": "GBP"}},
+		{operation: "getCustomersReport", query: object{"from": soon(-30)[:10], "to": soon(0)[:10], "period": "week"}},
+		{operation: "listExpiringPasses", query: object{"from": soon(0)[:10], "to": soon(60)[:10]}},
 	}
 }
 

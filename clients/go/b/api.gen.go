@@ -233,55 +233,19 @@ func (e ChangeTime) Valid() bool {
 
 // Defines values for Currency.
 const (
-	AUD Currency = "AUD"
-	CAD Currency = "CAD"
-	CHF Currency = "CHF"
-	CZK Currency = "CZK"
-	DKK Currency = "DKK"
 	EUR Currency = "EUR"
 	GBP Currency = "GBP"
-	HKD Currency = "HKD"
-	NOK Currency = "NOK"
-	NZD Currency = "NZD"
-	PLN Currency = "PLN"
-	SEK Currency = "SEK"
-	SGD Currency = "SGD"
 	USD Currency = "USD"
-	ZAR Currency = "ZAR"
 )
 
 // Valid indicates whether the value is a known member of the Currency enum.
 func (e Currency) Valid() bool {
 	switch e {
-	case AUD:
-		return true
-	case CAD:
-		return true
-	case CHF:
-		return true
-	case CZK:
-		return true
-	case DKK:
-		return true
 	case EUR:
 		return true
 	case GBP:
 		return true
-	case HKD:
-		return true
-	case NOK:
-		return true
-	case NZD:
-		return true
-	case PLN:
-		return true
-	case SEK:
-		return true
-	case SGD:
-		return true
 	case USD:
-		return true
-	case ZAR:
 		return true
 	default:
 		return false
@@ -1461,6 +1425,30 @@ func (e SubscriptionStatus) Valid() bool {
 	}
 }
 
+// Defines values for TakingsRowProductKind.
+const (
+	TakingsRowProductKindEvent       TakingsRowProductKind = "event"
+	TakingsRowProductKindLessThanNil TakingsRowProductKind = "<nil>"
+	TakingsRowProductKindPass        TakingsRowProductKind = "pass"
+	TakingsRowProductKindPlan        TakingsRowProductKind = "plan"
+)
+
+// Valid indicates whether the value is a known member of the TakingsRowProductKind enum.
+func (e TakingsRowProductKind) Valid() bool {
+	switch e {
+	case TakingsRowProductKindEvent:
+		return true
+	case TakingsRowProductKindLessThanNil:
+		return true
+	case TakingsRowProductKindPass:
+		return true
+	case TakingsRowProductKindPlan:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TransactionPaymentMethod.
 const (
 	TransactionPaymentMethodBANKTRANSFER TransactionPaymentMethod = "BANK_TRANSFER"
@@ -2220,6 +2208,84 @@ func (e ListAllRegistrationsParamsAttendance) Valid() bool {
 	}
 }
 
+// Defines values for GetAttendanceReportParamsGroupBy.
+const (
+	GetAttendanceReportParamsGroupByDay     GetAttendanceReportParamsGroupBy = "day"
+	GetAttendanceReportParamsGroupByEvent   GetAttendanceReportParamsGroupBy = "event"
+	GetAttendanceReportParamsGroupByMonth   GetAttendanceReportParamsGroupBy = "month"
+	GetAttendanceReportParamsGroupByWeek    GetAttendanceReportParamsGroupBy = "week"
+	GetAttendanceReportParamsGroupByWeekday GetAttendanceReportParamsGroupBy = "weekday"
+)
+
+// Valid indicates whether the value is a known member of the GetAttendanceReportParamsGroupBy enum.
+func (e GetAttendanceReportParamsGroupBy) Valid() bool {
+	switch e {
+	case GetAttendanceReportParamsGroupByDay:
+		return true
+	case GetAttendanceReportParamsGroupByEvent:
+		return true
+	case GetAttendanceReportParamsGroupByMonth:
+		return true
+	case GetAttendanceReportParamsGroupByWeek:
+		return true
+	case GetAttendanceReportParamsGroupByWeekday:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetCustomersReportParamsPeriod.
+const (
+	GetCustomersReportParamsPeriodDay   GetCustomersReportParamsPeriod = "day"
+	GetCustomersReportParamsPeriodMonth GetCustomersReportParamsPeriod = "month"
+	GetCustomersReportParamsPeriodWeek  GetCustomersReportParamsPeriod = "week"
+)
+
+// Valid indicates whether the value is a known member of the GetCustomersReportParamsPeriod enum.
+func (e GetCustomersReportParamsPeriod) Valid() bool {
+	switch e {
+	case GetCustomersReportParamsPeriodDay:
+		return true
+	case GetCustomersReportParamsPeriodMonth:
+		return true
+	case GetCustomersReportParamsPeriodWeek:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetTakingsReportParamsGroupBy.
+const (
+	GetTakingsReportParamsGroupByDay     GetTakingsReportParamsGroupBy = "day"
+	GetTakingsReportParamsGroupByMethod  GetTakingsReportParamsGroupBy = "method"
+	GetTakingsReportParamsGroupByMonth   GetTakingsReportParamsGroupBy = "month"
+	GetTakingsReportParamsGroupByProduct GetTakingsReportParamsGroupBy = "product"
+	GetTakingsReportParamsGroupByTax     GetTakingsReportParamsGroupBy = "tax"
+	GetTakingsReportParamsGroupByWeek    GetTakingsReportParamsGroupBy = "week"
+)
+
+// Valid indicates whether the value is a known member of the GetTakingsReportParamsGroupBy enum.
+func (e GetTakingsReportParamsGroupBy) Valid() bool {
+	switch e {
+	case GetTakingsReportParamsGroupByDay:
+		return true
+	case GetTakingsReportParamsGroupByMethod:
+		return true
+	case GetTakingsReportParamsGroupByMonth:
+		return true
+	case GetTakingsReportParamsGroupByProduct:
+		return true
+	case GetTakingsReportParamsGroupByTax:
+		return true
+	case GetTakingsReportParamsGroupByWeek:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListRequestsParamsInterface.
 const (
 	ListRequestsParamsInterfaceA ListRequestsParamsInterface = "a"
@@ -2738,7 +2804,7 @@ type AppointmentPrice struct {
 	// Credits The number of pass credits that an appointment costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits"`
 
-	// Currency The currency (ISO 4217). Each has two decimals.
+	// Currency The currency (ISO 4217).
 	Currency Currency `json:"currency"`
 
 	// ID The pricing option's id.
@@ -2762,7 +2828,7 @@ type AppointmentPriceWrite struct {
 	// Credits The number of pass credits that an appointment costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits,omitempty"`
 
-	// Currency The currency (ISO 4217). Each has two decimals.
+	// Currency The currency (ISO 4217).
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Ended Ends the price with this `id`: it is no longer sold or shown. It cannot be combined with other changes of the price. Existing appointments keep it. The last price cannot be ended.
@@ -3063,6 +3129,75 @@ type Assignments struct {
 	Truncated bool `json:"truncated"`
 }
 
+// AttendanceReport The attendance of a span of days and of the span before.
+type AttendanceReport struct {
+	// AsOf The time up to which the report has all changes. `null` while the report is not complete.
+	AsOf *Timestamp `json:"asOf"`
+
+	// Before A span of days.
+	Before ReportSpan `json:"before"`
+
+	// Complete Whether the report is complete. It is not before the first build of the company's reports has ended, which takes seconds to minutes.
+	Complete bool `json:"complete"`
+
+	// Rows The attendance by `groupBy`.
+	Rows []AttendanceRow `json:"rows"`
+
+	// Span A span of days.
+	Span ReportSpan `json:"span"`
+
+	// Total Numbers of dates and of their spots.
+	Total AttendanceSum `json:"total"`
+
+	// TotalBefore Numbers of dates and of their spots.
+	TotalBefore AttendanceSum `json:"totalBefore"`
+}
+
+// AttendanceRow The attendance of one event, weekday, day, week or month.
+type AttendanceRow struct {
+	// Attendance Numbers of dates and of their spots.
+	Attendance AttendanceSum `json:"attendance"`
+
+	// Before Numbers of dates and of their spots.
+	Before AttendanceSum `json:"before"`
+
+	// Key The id of the event, the weekday from `1` (Monday) to `7`, or the first day of the period within the span. `null` for the other events.
+	Key *string `json:"key"`
+
+	// Title The title of the event. `null` for other rows.
+	Title *string `json:"title"`
+}
+
+// AttendanceSum Numbers of dates and of their spots.
+type AttendanceSum struct {
+	// Attended The spots of customers who attended.
+	Attended int `json:"attended"`
+
+	// Booked The spots that are booked and not cancelled: the next three together.
+	Booked int `json:"booked"`
+
+	// BookedOfCapacity The booked spots on dates that have a capacity.
+	BookedOfCapacity int `json:"bookedOfCapacity"`
+
+	// Cancelled The spots of cancelled registrations.
+	Cancelled int `json:"cancelled"`
+
+	// CancelledLate Those of `cancelled` that were cancelled late.
+	CancelledLate int `json:"cancelledLate"`
+
+	// Capacity The capacity of the dates that have one.
+	Capacity int `json:"capacity"`
+
+	// Dates The number of dates.
+	Dates int `json:"dates"`
+
+	// NoShows The spots of customers who did not come.
+	NoShows int `json:"noShows"`
+
+	// NotRecorded The spots whose attendance was not recorded.
+	NotRecorded int `json:"notRecorded"`
+}
+
 // AttendanceWrite The attendance to record.
 type AttendanceWrite struct {
 	// Attendance Whether the customer attended.
@@ -3232,7 +3367,76 @@ type Confirmation struct {
 	Payment *PaymentWrite `json:"payment,omitempty"`
 }
 
-// Currency The currency (ISO 4217). Each has two decimals.
+// CreditsReport The credits of customer passes in a span of days and in the span before.
+type CreditsReport struct {
+	// AsOf The time up to which the report has all changes. `null` while the report is not complete.
+	AsOf *Timestamp `json:"asOf"`
+
+	// Before A span of days.
+	Before ReportSpan `json:"before"`
+
+	// Complete Whether the report is complete. It is not before the first build of the company's reports has ended, which takes seconds to minutes.
+	Complete bool `json:"complete"`
+
+	// Currency The currency (ISO 4217).
+	Currency Currency `json:"currency"`
+
+	// Rows The credits of each pass that the company sells, at most 500.
+	Rows []CreditsRow `json:"rows"`
+
+	// Span A span of days.
+	Span ReportSpan `json:"span"`
+
+	// Total Numbers of credits.
+	Total CreditsSum `json:"total"`
+
+	// TotalBefore Numbers of credits.
+	TotalBefore CreditsSum `json:"totalBefore"`
+}
+
+// CreditsRow The credits of one pass that the company sells.
+type CreditsRow struct {
+	// Before Numbers of credits.
+	Before CreditsSum `json:"before"`
+
+	// Credits Numbers of credits.
+	Credits CreditsSum `json:"credits"`
+
+	// PassID The id of the pass (`pass_…`). `null` for the other passes.
+	PassID *string `json:"passId"`
+
+	// Title The title of the pass. `null` for the other passes.
+	Title *string `json:"title"`
+}
+
+// CreditsSum Numbers of credits.
+type CreditsSum struct {
+	// Added The credits of new passes and of periods of subscriptions.
+	Added int `json:"added"`
+
+	// Adjusted The rest of the change: adjustments, cancelled passes, and credits that a changed expiry date moved between spans.
+	Adjusted int `json:"adjusted"`
+
+	// Closing The credits outstanding at the end of the last day.
+	Closing int `json:"closing"`
+
+	// ClosingWorth What the credits of `closing` are worth in major units.
+	ClosingWorth json.Number `json:"closingWorth"`
+
+	// Expired The credits left when a pass or a period ended.
+	Expired int `json:"expired"`
+
+	// Opening The credits outstanding before the first day.
+	Opening int `json:"opening"`
+
+	// OpeningWorth What the credits of `opening` are worth in major units.
+	OpeningWorth json.Number `json:"openingWorth"`
+
+	// Used The credits that paid for registrations, less those that were returned.
+	Used int `json:"used"`
+}
+
+// Currency The currency (ISO 4217).
 type Currency string
 
 // Customer A customer.
@@ -3474,6 +3678,60 @@ type CustomersPage struct {
 	Total int `json:"total"`
 }
 
+// CustomersReport The numbers of customers in a span of days and in the span before.
+type CustomersReport struct {
+	// AsOf The time up to which the report has all changes. `null` while the report is not complete.
+	AsOf *Timestamp `json:"asOf"`
+
+	// Before A span of days.
+	Before ReportSpan `json:"before"`
+
+	// Complete Whether the report is complete. It is not before the first build of the company's reports has ended, which takes seconds to minutes.
+	Complete bool `json:"complete"`
+
+	// Rows The numbers by `period`, ascending.
+	Rows []CustomersRow `json:"rows"`
+
+	// Span A span of days.
+	Span ReportSpan `json:"span"`
+
+	// Total Numbers of customers.
+	Total CustomersSum `json:"total"`
+
+	// TotalBefore Numbers of customers.
+	TotalBefore CustomersSum `json:"totalBefore"`
+}
+
+// CustomersRow The numbers of customers in one day, week or month.
+type CustomersRow struct {
+	// Before Numbers of customers.
+	Before CustomersSum `json:"before"`
+
+	// Customers Numbers of customers.
+	Customers CustomersSum `json:"customers"`
+
+	// Key The first day of the period within the span.
+	Key openapi_types.Date `json:"key"`
+}
+
+// CustomersSum Numbers of customers.
+type CustomersSum struct {
+	// Active The customers with a registration on a date in the span that is neither cancelled nor a no-show.
+	Active int `json:"active"`
+
+	// Lost The customers who were active in the span before and not in this one.
+	Lost int `json:"lost"`
+
+	// New The customers created in the span.
+	New int `json:"new"`
+
+	// Returned The customers who are active, were not in the span before, and were earlier.
+	Returned int `json:"returned"`
+
+	// Total The customers at the end of the span.
+	Total int `json:"total"`
+}
+
 // DateHours The shifts of one day. They replace the weekly shifts that begin on it.
 type DateHours struct {
 	// Date The day.
@@ -3515,7 +3773,7 @@ type DiscountCode struct {
 	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	CreatedAt Timestamp `json:"createdAt"`
 
-	// Currency The currency (ISO 4217). Each has two decimals.
+	// Currency The currency (ISO 4217).
 	Currency *Currency `json:"currency,omitempty"`
 
 	// EndsAt Until when the code can be used. `null` means no limit.
@@ -3557,7 +3815,7 @@ type DiscountCodeCreate struct {
 	// Code The code: letters, digits, `-` and `_`.
 	Code string `json:"code"`
 
-	// Currency The currency (ISO 4217). Each has two decimals.
+	// Currency The currency (ISO 4217).
 	Currency *Currency `json:"currency,omitempty"`
 
 	// EndsAt Until when the code can be used.
@@ -3901,6 +4159,60 @@ type EventsPage struct {
 	PerPage int `json:"perPage"`
 
 	// Total The number of matching events on all pages.
+	Total int `json:"total"`
+}
+
+// ExpiringPass A customer pass with uses left that expires.
+type ExpiringPass struct {
+	// Currency The currency (ISO 4217).
+	Currency Currency `json:"currency"`
+
+	// CustomerID The id of the customer.
+	CustomerID string `json:"customerId"`
+
+	// CustomerPassID The id of the customer pass.
+	CustomerPassID string `json:"customerPassId"`
+
+	// ExpiryDate The last day on which the pass can be used.
+	ExpiryDate openapi_types.Date `json:"expiryDate"`
+
+	// PassID The id of the pass that the company sells.
+	PassID string `json:"passId"`
+
+	// RemainingUses The uses left. 999999 if they are unlimited.
+	RemainingUses int `json:"remainingUses"`
+
+	// Title The title of the pass.
+	Title string `json:"title"`
+
+	// UnlimitedUses Whether the uses are unlimited.
+	UnlimitedUses bool `json:"unlimitedUses"`
+
+	// Worth What the remaining uses are worth in major units.
+	Worth json.Number `json:"worth"`
+}
+
+// ExpiringPassesPage A page of customer passes that expire.
+type ExpiringPassesPage struct {
+	// AsOf The time up to which the list has all changes. `null` while the list is not complete.
+	AsOf *Timestamp `json:"asOf"`
+
+	// Complete Whether the list is complete. It is not before the first build of the company's reports has ended, which takes seconds to minutes.
+	Complete bool `json:"complete"`
+
+	// ExpiringPasses The passes of this page.
+	ExpiringPasses []ExpiringPass `json:"expiringPasses"`
+
+	// NextCursor The cursor of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, counted from 1.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Total The number of matching items on all pages.
 	Total int `json:"total"`
 }
 
@@ -4641,7 +4953,7 @@ type Pass struct {
 	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	CreatedAt Timestamp `json:"createdAt"`
 
-	// Currency The currency (ISO 4217). Each has two decimals.
+	// Currency The currency (ISO 4217).
 	Currency Currency `json:"currency"`
 
 	// Description The description. Empty if there is none.
@@ -4708,7 +5020,7 @@ type PassPaymentWriteMethod string
 
 // PassWrite The members of a pass type that you can set.
 type PassWrite struct {
-	// Currency The currency (ISO 4217). Each has two decimals.
+	// Currency The currency (ISO 4217).
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Description The description.
@@ -4823,7 +5135,7 @@ type Plan struct {
 	// Credits The number of credits of a period. 0 unless `bookings` is `credits`.
 	Credits int `json:"credits"`
 
-	// Currency The currency (ISO 4217). Each has two decimals.
+	// Currency The currency (ISO 4217).
 	Currency Currency `json:"currency"`
 
 	// Description The description. Empty if there is none.
@@ -4943,7 +5255,7 @@ type PlanWrite struct {
 	// Credits The number of credits of a period. Required if `bookings` is `credits`, otherwise 0.
 	Credits *int `json:"credits,omitempty"`
 
-	// Currency The currency (ISO 4217). Each has two decimals.
+	// Currency The currency (ISO 4217).
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Description The description.
@@ -5033,7 +5345,7 @@ type PricingOption struct {
 	// Credits The number of pass credits that a spot costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits"`
 
-	// Currency The currency (ISO 4217). Each has two decimals.
+	// Currency The currency (ISO 4217).
 	Currency Currency `json:"currency"`
 
 	// ID The pricing option's id.
@@ -5057,7 +5369,7 @@ type PricingOptionWrite struct {
 	// Credits The number of pass credits that a spot costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits,omitempty"`
 
-	// Currency The currency (ISO 4217). Each has two decimals.
+	// Currency The currency (ISO 4217).
 	Currency *Currency `json:"currency,omitempty"`
 
 	// ID The id of the pricing option to change (`po-…`). Without it, one is added.
@@ -5321,6 +5633,15 @@ type ReleasedHoldDeleted bool
 // ReleasedHoldStatus The new status.
 type ReleasedHoldStatus string
 
+// ReportSpan A span of days.
+type ReportSpan struct {
+	// From The first day.
+	From openapi_types.Date `json:"from"`
+
+	// To The last day.
+	To openapi_types.Date `json:"to"`
+}
+
 // RequestsPage A page of requests.
 type RequestsPage struct {
 	// NextCursor The cursor of the next page. Absent on the last page.
@@ -5431,7 +5752,7 @@ type ScheduledDate struct {
 	// ClosesAt When the booking of this date closes (UTC), or null if it is not limited.
 	ClosesAt *string `json:"closesAt"`
 
-	// Currency The currency (ISO 4217). Each has two decimals.
+	// Currency The currency (ISO 4217).
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Duration The duration in minutes.
@@ -5982,6 +6303,81 @@ type SwapWrite struct {
 
 	// WaivePolicy Treats a late change as if it were in time.
 	WaivePolicy *bool `json:"waivePolicy,omitempty"`
+}
+
+// TakingsReport The takings of a span of days and of the span before.
+type TakingsReport struct {
+	// AsOf The time up to which the report has all changes. `null` while the report is not complete.
+	AsOf *Timestamp `json:"asOf"`
+
+	// Before A span of days.
+	Before ReportSpan `json:"before"`
+
+	// Complete Whether the report is complete. It is not before the first build of the company's reports has ended, which takes seconds to minutes.
+	Complete bool `json:"complete"`
+
+	// Currencies The currencies in which the company took money in either span, and its own currency.
+	Currencies []Currency `json:"currencies"`
+
+	// Currency The currency (ISO 4217).
+	Currency Currency `json:"currency"`
+
+	// Rows The takings by `groupBy`.
+	Rows []TakingsRow `json:"rows"`
+
+	// Span A span of days.
+	Span ReportSpan `json:"span"`
+
+	// Total Money that was taken and refunded.
+	Total TakingsSum `json:"total"`
+
+	// TotalBefore Money that was taken and refunded.
+	TotalBefore TakingsSum `json:"totalBefore"`
+}
+
+// TakingsRow The takings of one day, week, month, method, tax rate or product.
+type TakingsRow struct {
+	// Before Money that was taken and refunded.
+	Before TakingsSum `json:"before"`
+
+	// Key The first day of the period within the span, the payment method, the tax rate in percent such as `5.5`, or the id of the event, pass or plan. `null` for the other products.
+	Key *string `json:"key"`
+
+	// ProductKind The kind of the product. `null` for other rows.
+	ProductKind *TakingsRowProductKind `json:"productKind"`
+
+	// Takings Money that was taken and refunded.
+	Takings TakingsSum `json:"takings"`
+
+	// Title The title of the product. `null` for other rows.
+	Title *string `json:"title"`
+}
+
+// TakingsRowProductKind The kind of the product. `null` for other rows.
+type TakingsRowProductKind string
+
+// TakingsSum Money that was taken and refunded.
+type TakingsSum struct {
+	// Gross `paid` less `refunded`.
+	Gross json.Number `json:"gross"`
+
+	// Net `gross` without tax.
+	Net json.Number `json:"net"`
+
+	// Paid The payments in major units, including tax.
+	Paid json.Number `json:"paid"`
+
+	// Payments The number of payments.
+	Payments int `json:"payments"`
+
+	// Refunded The refunds in major units, including tax; 0 or more.
+	Refunded json.Number `json:"refunded"`
+
+	// Refunds The number of refunds.
+	Refunds int `json:"refunds"`
+
+	// Tax The tax in `gross`.
+	Tax json.Number `json:"tax"`
 }
 
 // TestClock The clock of a company in test mode.
@@ -8276,6 +8672,100 @@ type TransferRegistrationParams struct {
 	// request fails with 412. Without this header, or with `*`, the change applies to any version.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
+
+// GetAttendanceReportParams defines parameters for GetAttendanceReport.
+type GetAttendanceReportParams struct {
+	// From The first day of the span. If you leave it out, the first day of the present month.
+	From *openapi_types.Date `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first.
+	To *openapi_types.Date `form:"to,omitempty" json:"to,omitempty"`
+
+	// GroupBy What a row sums up.
+	GroupBy *GetAttendanceReportParamsGroupBy `form:"groupBy,omitempty" json:"groupBy,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// GetAttendanceReportParamsGroupBy defines parameters for GetAttendanceReport.
+type GetAttendanceReportParamsGroupBy string
+
+// GetCreditsReportParams defines parameters for GetCreditsReport.
+type GetCreditsReportParams struct {
+	// From The first day of the span. If you leave it out, the first day of the present month.
+	From *openapi_types.Date `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first.
+	To *openapi_types.Date `form:"to,omitempty" json:"to,omitempty"`
+
+	// Currency The currency of the worth. If you leave it out, the company's currency.
+	Currency *Currency `form:"currency,omitempty" json:"currency,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// GetCustomersReportParams defines parameters for GetCustomersReport.
+type GetCustomersReportParams struct {
+	// From The first day of the span. If you leave it out, the first day of the present month.
+	From *openapi_types.Date `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first.
+	To *openapi_types.Date `form:"to,omitempty" json:"to,omitempty"`
+
+	// Period What a row sums up.
+	Period *GetCustomersReportParamsPeriod `form:"period,omitempty" json:"period,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// GetCustomersReportParamsPeriod defines parameters for GetCustomersReport.
+type GetCustomersReportParamsPeriod string
+
+// ListExpiringPassesParams defines parameters for ListExpiringPasses.
+type ListExpiringPassesParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// From The first day of the span. If you leave it out, today.
+	From *openapi_types.Date `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The last day of the span, at most 1099 days after the first. If you leave it out, 30 days after the first.
+	To *openapi_types.Date `form:"to,omitempty" json:"to,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// GetTakingsReportParams defines parameters for GetTakingsReport.
+type GetTakingsReportParams struct {
+	// From The first day of the span. If you leave it out, the first day of the present month.
+	From *openapi_types.Date `form:"from,omitempty" json:"from,omitempty"`
+
+	// To The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first.
+	To *openapi_types.Date `form:"to,omitempty" json:"to,omitempty"`
+
+	// GroupBy What a row sums up.
+	GroupBy *GetTakingsReportParamsGroupBy `form:"groupBy,omitempty" json:"groupBy,omitempty"`
+
+	// Currency The currency of the amounts. If you leave it out, the company's currency.
+	Currency *Currency `form:"currency,omitempty" json:"currency,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// GetTakingsReportParamsGroupBy defines parameters for GetTakingsReport.
+type GetTakingsReportParamsGroupBy string
 
 // ListRequestsParams defines parameters for ListRequests.
 type ListRequestsParams struct {
@@ -11541,6 +12031,70 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
 	TransferRegistration(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, body TransferRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAttendanceReport Report the attendance
+	//
+	// Requires the permission `reports:read`.
+	//
+	// Returns how the dates of a span were booked and attended, and those of the span before. A date counts on the
+	// local day on which it starts. Cancelled dates and drafts do not count. An appointment is a date with the spots of
+	// its booking.
+	//
+	// By event, the event with the most booked spots is first. A report has at most 500 events; a last row, whose
+	// `key` is `null`, sums up the others. All other rows are ascending.
+	//
+	// Corresponds with GET /reports/attendance (the `GetAttendanceReport` operationId).
+	GetAttendanceReport(ctx context.Context, params *GetAttendanceReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetCreditsReport Report the credits of passes
+	//
+	// Requires the permission `reports:read`.
+	//
+	// Returns the credits of customer passes that were outstanding at the beginning and at the end of a span, what
+	// changed them, and what they are worth; and the same for the span before. Passes with unlimited uses do not count.
+	//
+	// A credit is worth its share of what was paid for its pass. A credit of a subscription is worth its share of the
+	// plan's price. Credits that were given away are worth 0. The pass with the highest `closingWorth` is first.
+	//
+	// Corresponds with GET /reports/credits (the `GetCreditsReport` operationId).
+	GetCreditsReport(ctx context.Context, params *GetCreditsReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetCustomersReport Report the customers
+	//
+	// Requires the permission `reports:read`.
+	//
+	// Returns how many customers are new, active, lost and returned in a span, and in the span before. Deleted
+	// customers do not count. A row compares its period with the period before it.
+	//
+	// A report has at most 160 rows. If a span has more days or weeks, the request fails with the rule `period`.
+	//
+	// Corresponds with GET /reports/customers (the `GetCustomersReport` operationId).
+	GetCustomersReport(ctx context.Context, params *GetCustomersReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListExpiringPasses List the passes that expire
+	//
+	// Requires the permission `reports:read`.
+	//
+	// Returns a page of the customer passes with uses left that expire in a span, ordered by their last day. The span
+	// starts today and ends 30 days later, unless you give other days.
+	//
+	// Corresponds with GET /reports/expiring-passes (the `ListExpiringPasses` operationId).
+	ListExpiringPasses(ctx context.Context, params *ListExpiringPassesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTakingsReport Report the takings
+	//
+	// Requires the permission `reports:read`.
+	//
+	// Returns the money that was taken and refunded on the days of a span, and in the span before: payments for
+	// registrations, passes and periods of subscriptions, and their refunds. Payments by pass and free registrations
+	// are not included. Passes and subscriptions have no tax rate, so their tax is 0.
+	//
+	// An amount counts on the day on which it was recorded, in the time zone that the company had then. The rows are
+	// ascending by day, week, month and tax rate. By method and product, the row with the highest `gross` is first. A
+	// report has at most 500 products; a last row, whose `key` is `null`, sums up the others.
+	//
+	// Corresponds with GET /reports/takings (the `GetTakingsReport` operationId).
+	GetTakingsReport(ctx context.Context, params *GetTakingsReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRequests List requests
 	//
@@ -16156,6 +16710,120 @@ func (c *Client) TransferRegistrationWithBody(ctx context.Context, id Registrati
 // Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
 func (c *Client) TransferRegistration(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, body TransferRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTransferRegistrationRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAttendanceReport Report the attendance
+//
+// Requires the permission `reports:read`.
+//
+// Returns how the dates of a span were booked and attended, and those of the span before. A date counts on the
+// local day on which it starts. Cancelled dates and drafts do not count. An appointment is a date with the spots of
+// its booking.
+//
+// By event, the event with the most booked spots is first. A report has at most 500 events; a last row, whose
+// `key` is `null`, sums up the others. All other rows are ascending.
+//
+// Corresponds with GET /reports/attendance (the `GetAttendanceReport` operationId).
+func (c *Client) GetAttendanceReport(ctx context.Context, params *GetAttendanceReportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAttendanceReportRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCreditsReport Report the credits of passes
+//
+// Requires the permission `reports:read`.
+//
+// Returns the credits of customer passes that were outstanding at the beginning and at the end of a span, what
+// changed them, and what they are worth; and the same for the span before. Passes with unlimited uses do not count.
+//
+// A credit is worth its share of what was paid for its pass. A credit of a subscription is worth its share of the
+// plan's price. Credits that were given away are worth 0. The pass with the highest `closingWorth` is first.
+//
+// Corresponds with GET /reports/credits (the `GetCreditsReport` operationId).
+func (c *Client) GetCreditsReport(ctx context.Context, params *GetCreditsReportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCreditsReportRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCustomersReport Report the customers
+//
+// Requires the permission `reports:read`.
+//
+// Returns how many customers are new, active, lost and returned in a span, and in the span before. Deleted
+// customers do not count. A row compares its period with the period before it.
+//
+// A report has at most 160 rows. If a span has more days or weeks, the request fails with the rule `period`.
+//
+// Corresponds with GET /reports/customers (the `GetCustomersReport` operationId).
+func (c *Client) GetCustomersReport(ctx context.Context, params *GetCustomersReportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCustomersReportRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListExpiringPasses List the passes that expire
+//
+// Requires the permission `reports:read`.
+//
+// Returns a page of the customer passes with uses left that expire in a span, ordered by their last day. The span
+// starts today and ends 30 days later, unless you give other days.
+//
+// Corresponds with GET /reports/expiring-passes (the `ListExpiringPasses` operationId).
+func (c *Client) ListExpiringPasses(ctx context.Context, params *ListExpiringPassesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListExpiringPassesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTakingsReport Report the takings
+//
+// Requires the permission `reports:read`.
+//
+// Returns the money that was taken and refunded on the days of a span, and in the span before: payments for
+// registrations, passes and periods of subscriptions, and their refunds. Payments by pass and free registrations
+// are not included. Passes and subscriptions have no tax rate, so their tax is 0.
+//
+// An amount counts on the day on which it was recorded, in the time zone that the company had then. The rows are
+// ascending by day, week, month and tax rate. By method and product, the row with the highest `gross` is first. A
+// report has at most 500 products; a last row, whose `key` is `null`, sums up the others.
+//
+// Corresponds with GET /reports/takings (the `GetTakingsReport` operationId).
+func (c *Client) GetTakingsReport(ctx context.Context, params *GetTakingsReportParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTakingsReportRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -26114,6 +26782,507 @@ func NewTransferRegistrationRequestWithBody(server string, id RegistrationIDOnly
 	return req, nil
 }
 
+// NewGetAttendanceReportRequest constructs an http.Request for the GetAttendanceReport method
+func NewGetAttendanceReportRequest(server string, params *GetAttendanceReportParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/reports/attendance")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.GroupBy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "groupBy", *params.GroupBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetCreditsReportRequest constructs an http.Request for the GetCreditsReport method
+func NewGetCreditsReportRequest(server string, params *GetCreditsReportParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/reports/credits")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Currency != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "currency", *params.Currency, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetCustomersReportRequest constructs an http.Request for the GetCustomersReport method
+func NewGetCustomersReportRequest(server string, params *GetCustomersReportParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/reports/customers")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Period != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "period", *params.Period, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListExpiringPassesRequest constructs an http.Request for the ListExpiringPasses method
+func NewListExpiringPassesRequest(server string, params *ListExpiringPassesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/reports/expiring-passes")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetTakingsReportRequest constructs an http.Request for the GetTakingsReport method
+func NewGetTakingsReportRequest(server string, params *GetTakingsReportParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/reports/takings")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.GroupBy != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "groupBy", *params.GroupBy, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Currency != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "currency", *params.Currency, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListRequestsRequest constructs an http.Request for the ListRequests method
 func NewListRequestsRequest(server string, params *ListRequestsParams) (*http.Request, error) {
 	var err error
@@ -32990,6 +34159,80 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
 	TransferRegistrationWithResponse(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, body TransferRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*TransferRegistrationResponse, error)
 
+	// GetAttendanceReportWithResponse Report the attendance
+	//
+	// Requires the permission `reports:read`.
+	//
+	// Returns how the dates of a span were booked and attended, and those of the span before. A date counts on the
+	// local day on which it starts. Cancelled dates and drafts do not count. An appointment is a date with the spots of
+	// its booking.
+	//
+	// By event, the event with the most booked spots is first. A report has at most 500 events; a last row, whose
+	// `key` is `null`, sums up the others. All other rows are ascending.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /reports/attendance (the `GetAttendanceReport` operationId).
+	GetAttendanceReportWithResponse(ctx context.Context, params *GetAttendanceReportParams, reqEditors ...RequestEditorFn) (*GetAttendanceReportResponse, error)
+
+	// GetCreditsReportWithResponse Report the credits of passes
+	//
+	// Requires the permission `reports:read`.
+	//
+	// Returns the credits of customer passes that were outstanding at the beginning and at the end of a span, what
+	// changed them, and what they are worth; and the same for the span before. Passes with unlimited uses do not count.
+	//
+	// A credit is worth its share of what was paid for its pass. A credit of a subscription is worth its share of the
+	// plan's price. Credits that were given away are worth 0. The pass with the highest `closingWorth` is first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /reports/credits (the `GetCreditsReport` operationId).
+	GetCreditsReportWithResponse(ctx context.Context, params *GetCreditsReportParams, reqEditors ...RequestEditorFn) (*GetCreditsReportResponse, error)
+
+	// GetCustomersReportWithResponse Report the customers
+	//
+	// Requires the permission `reports:read`.
+	//
+	// Returns how many customers are new, active, lost and returned in a span, and in the span before. Deleted
+	// customers do not count. A row compares its period with the period before it.
+	//
+	// A report has at most 160 rows. If a span has more days or weeks, the request fails with the rule `period`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /reports/customers (the `GetCustomersReport` operationId).
+	GetCustomersReportWithResponse(ctx context.Context, params *GetCustomersReportParams, reqEditors ...RequestEditorFn) (*GetCustomersReportResponse, error)
+
+	// ListExpiringPassesWithResponse List the passes that expire
+	//
+	// Requires the permission `reports:read`.
+	//
+	// Returns a page of the customer passes with uses left that expire in a span, ordered by their last day. The span
+	// starts today and ends 30 days later, unless you give other days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /reports/expiring-passes (the `ListExpiringPasses` operationId).
+	ListExpiringPassesWithResponse(ctx context.Context, params *ListExpiringPassesParams, reqEditors ...RequestEditorFn) (*ListExpiringPassesResponse, error)
+
+	// GetTakingsReportWithResponse Report the takings
+	//
+	// Requires the permission `reports:read`.
+	//
+	// Returns the money that was taken and refunded on the days of a span, and in the span before: payments for
+	// registrations, passes and periods of subscriptions, and their refunds. Payments by pass and free registrations
+	// are not included. Passes and subscriptions have no tax rate, so their tax is 0.
+	//
+	// An amount counts on the day on which it was recorded, in the time zone that the company had then. The rows are
+	// ascending by day, week, month and tax rate. By method and product, the row with the highest `gross` is first. A
+	// report has at most 500 products; a last row, whose `key` is `null`, sums up the others.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /reports/takings (the `GetTakingsReport` operationId).
+	GetTakingsReportWithResponse(ctx context.Context, params *GetTakingsReportParams, reqEditors ...RequestEditorFn) (*GetTakingsReportResponse, error)
+
 	// ListRequestsWithResponse List requests
 	//
 	// Requires the permission `requests:read`.
@@ -38398,6 +39641,211 @@ func (r TransferRegistrationResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r TransferRegistrationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetAttendanceReportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AttendanceReport
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAttendanceReportResponse) GetJSON200() *AttendanceReport {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAttendanceReportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAttendanceReportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAttendanceReportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAttendanceReportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetCreditsReportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CreditsReport
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCreditsReportResponse) GetJSON200() *CreditsReport {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCreditsReportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCreditsReportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCreditsReportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCreditsReportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetCustomersReportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CustomersReport
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCustomersReportResponse) GetJSON200() *CustomersReport {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCustomersReportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCustomersReportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCustomersReportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCustomersReportResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListExpiringPassesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ExpiringPassesPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListExpiringPassesResponse) GetJSON200() *ExpiringPassesPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListExpiringPassesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListExpiringPassesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListExpiringPassesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListExpiringPassesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetTakingsReportResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TakingsReport
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTakingsReportResponse) GetJSON200() *TakingsReport {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTakingsReportResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTakingsReportResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTakingsReportResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTakingsReportResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -43970,6 +45418,110 @@ func (c *ClientWithResponses) TransferRegistrationWithResponse(ctx context.Conte
 	return ParseTransferRegistrationResponse(rsp)
 }
 
+// GetAttendanceReportWithResponse Report the attendance
+//
+// Requires the permission `reports:read`.
+//
+// Returns how the dates of a span were booked and attended, and those of the span before. A date counts on the
+// local day on which it starts. Cancelled dates and drafts do not count. An appointment is a date with the spots of
+// its booking.
+//
+// By event, the event with the most booked spots is first. A report has at most 500 events; a last row, whose
+// `key` is `null`, sums up the others. All other rows are ascending.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /reports/attendance (the `GetAttendanceReport` operationId).
+func (c *ClientWithResponses) GetAttendanceReportWithResponse(ctx context.Context, params *GetAttendanceReportParams, reqEditors ...RequestEditorFn) (*GetAttendanceReportResponse, error) {
+	rsp, err := c.GetAttendanceReport(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAttendanceReportResponse(rsp)
+}
+
+// GetCreditsReportWithResponse Report the credits of passes
+//
+// Requires the permission `reports:read`.
+//
+// Returns the credits of customer passes that were outstanding at the beginning and at the end of a span, what
+// changed them, and what they are worth; and the same for the span before. Passes with unlimited uses do not count.
+//
+// A credit is worth its share of what was paid for its pass. A credit of a subscription is worth its share of the
+// plan's price. Credits that were given away are worth 0. The pass with the highest `closingWorth` is first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /reports/credits (the `GetCreditsReport` operationId).
+func (c *ClientWithResponses) GetCreditsReportWithResponse(ctx context.Context, params *GetCreditsReportParams, reqEditors ...RequestEditorFn) (*GetCreditsReportResponse, error) {
+	rsp, err := c.GetCreditsReport(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCreditsReportResponse(rsp)
+}
+
+// GetCustomersReportWithResponse Report the customers
+//
+// Requires the permission `reports:read`.
+//
+// Returns how many customers are new, active, lost and returned in a span, and in the span before. Deleted
+// customers do not count. A row compares its period with the period before it.
+//
+// A report has at most 160 rows. If a span has more days or weeks, the request fails with the rule `period`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /reports/customers (the `GetCustomersReport` operationId).
+func (c *ClientWithResponses) GetCustomersReportWithResponse(ctx context.Context, params *GetCustomersReportParams, reqEditors ...RequestEditorFn) (*GetCustomersReportResponse, error) {
+	rsp, err := c.GetCustomersReport(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCustomersReportResponse(rsp)
+}
+
+// ListExpiringPassesWithResponse List the passes that expire
+//
+// Requires the permission `reports:read`.
+//
+// Returns a page of the customer passes with uses left that expire in a span, ordered by their last day. The span
+// starts today and ends 30 days later, unless you give other days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /reports/expiring-passes (the `ListExpiringPasses` operationId).
+func (c *ClientWithResponses) ListExpiringPassesWithResponse(ctx context.Context, params *ListExpiringPassesParams, reqEditors ...RequestEditorFn) (*ListExpiringPassesResponse, error) {
+	rsp, err := c.ListExpiringPasses(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListExpiringPassesResponse(rsp)
+}
+
+// GetTakingsReportWithResponse Report the takings
+//
+// Requires the permission `reports:read`.
+//
+// Returns the money that was taken and refunded on the days of a span, and in the span before: payments for
+// registrations, passes and periods of subscriptions, and their refunds. Payments by pass and free registrations
+// are not included. Passes and subscriptions have no tax rate, so their tax is 0.
+//
+// An amount counts on the day on which it was recorded, in the time zone that the company had then. The rows are
+// ascending by day, week, month and tax rate. By method and product, the row with the highest `gross` is first. A
+// report has at most 500 products; a last row, whose `key` is `null`, sums up the others.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /reports/takings (the `GetTakingsReport` operationId).
+func (c *ClientWithResponses) GetTakingsReportWithResponse(ctx context.Context, params *GetTakingsReportParams, reqEditors ...RequestEditorFn) (*GetTakingsReportResponse, error) {
+	rsp, err := c.GetTakingsReport(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTakingsReportResponse(rsp)
+}
+
 // ListRequestsWithResponse List requests
 //
 // Requires the permission `requests:read`.
@@ -48347,6 +49899,136 @@ func ParseTransferRegistrationResponse(rsp *http.Response) (*TransferRegistratio
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Registration
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetAttendanceReportResponse parses an HTTP response from a GetAttendanceReportWithResponse call
+func ParseGetAttendanceReportResponse(rsp *http.Response) (*GetAttendanceReportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAttendanceReportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AttendanceReport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetCreditsReportResponse parses an HTTP response from a GetCreditsReportWithResponse call
+func ParseGetCreditsReportResponse(rsp *http.Response) (*GetCreditsReportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCreditsReportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CreditsReport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetCustomersReportResponse parses an HTTP response from a GetCustomersReportWithResponse call
+func ParseGetCustomersReportResponse(rsp *http.Response) (*GetCustomersReportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCustomersReportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CustomersReport
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListExpiringPassesResponse parses an HTTP response from a ListExpiringPassesWithResponse call
+func ParseListExpiringPassesResponse(rsp *http.Response) (*ListExpiringPassesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListExpiringPassesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ExpiringPassesPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTakingsReportResponse parses an HTTP response from a GetTakingsReportWithResponse call
+func ParseGetTakingsReportResponse(rsp *http.Response) (*GetTakingsReportResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTakingsReportResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TakingsReport
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -1990,6 +1990,178 @@ class WebhookTestResult(TypedDict):
     attempt: WebhookAttempt
 
 
+ReportSpan = TypedDict(
+    "ReportSpan",
+    {
+        "from": "str",
+        "to": "str",
+    },
+)
+"""A span of days."""
+
+
+class TakingsReport(TypedDict):
+    """The takings of a span of days and of the span before."""
+
+    span: ReportSpan
+    before: ReportSpan
+    asOf: Timestamp | None
+    complete: bool
+    currency: Currency
+    currencies: list[Currency]
+    total: TakingsSum
+    totalBefore: TakingsSum
+    rows: list[TakingsRow]
+
+
+class TakingsRow(TypedDict):
+    """The takings of one day, week, month, method, tax rate or product."""
+
+    key: str | None
+    title: str | None
+    productKind: Literal["event", "pass", "plan"] | None
+    takings: TakingsSum
+    before: TakingsSum
+
+
+class TakingsSum(TypedDict):
+    """Money that was taken and refunded."""
+
+    paid: Decimal
+    refunded: Decimal
+    gross: Decimal
+    net: Decimal
+    tax: Decimal
+    payments: int
+    refunds: int
+
+
+class AttendanceReport(TypedDict):
+    """The attendance of a span of days and of the span before."""
+
+    span: ReportSpan
+    before: ReportSpan
+    asOf: Timestamp | None
+    complete: bool
+    total: AttendanceSum
+    totalBefore: AttendanceSum
+    rows: list[AttendanceRow]
+
+
+class AttendanceRow(TypedDict):
+    """The attendance of one event, weekday, day, week or month."""
+
+    key: str | None
+    title: str | None
+    attendance: AttendanceSum
+    before: AttendanceSum
+
+
+class AttendanceSum(TypedDict):
+    """Numbers of dates and of their spots."""
+
+    dates: int
+    booked: int
+    attended: int
+    noShows: int
+    notRecorded: int
+    cancelled: int
+    cancelledLate: int
+    capacity: int
+    bookedOfCapacity: int
+
+
+class CreditsReport(TypedDict):
+    """The credits of customer passes in a span of days and in the span before."""
+
+    span: ReportSpan
+    before: ReportSpan
+    asOf: Timestamp | None
+    complete: bool
+    currency: Currency
+    total: CreditsSum
+    totalBefore: CreditsSum
+    rows: list[CreditsRow]
+
+
+class CreditsRow(TypedDict):
+    """The credits of one pass that the company sells."""
+
+    passId: str | None
+    title: str | None
+    credits: CreditsSum
+    before: CreditsSum
+
+
+class CreditsSum(TypedDict):
+    """Numbers of credits."""
+
+    opening: int
+    closing: int
+    added: int
+    used: int
+    expired: int
+    adjusted: int
+    openingWorth: Decimal
+    closingWorth: Decimal
+
+
+class CustomersReport(TypedDict):
+    """The numbers of customers in a span of days and in the span before."""
+
+    span: ReportSpan
+    before: ReportSpan
+    asOf: Timestamp | None
+    complete: bool
+    total: CustomersSum
+    totalBefore: CustomersSum
+    rows: list[CustomersRow]
+
+
+class CustomersRow(TypedDict):
+    """The numbers of customers in one day, week or month."""
+
+    key: str
+    customers: CustomersSum
+    before: CustomersSum
+
+
+class CustomersSum(TypedDict):
+    """Numbers of customers."""
+
+    total: int
+    new: int
+    active: int
+    lost: int
+    returned: int
+
+
+class ExpiringPassesPage(TypedDict):
+    """A page of customer passes that expire."""
+
+    expiringPasses: list[ExpiringPass]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+    asOf: Timestamp | None
+    complete: bool
+
+
+class ExpiringPass(TypedDict):
+    """A customer pass with uses left that expires."""
+
+    customerPassId: str
+    customerId: str
+    passId: str
+    title: str
+    expiryDate: str
+    remainingUses: int
+    unlimitedUses: bool
+    worth: Decimal
+    currency: Currency
+
+
 class RequestsPage(TypedDict):
     """A page of requests."""
 
@@ -5358,6 +5530,112 @@ class Operations(Client):
     ) -> Iterator[WebhookMessage]:
         """Yield the items of `list_webhook_messages`, page by page."""
         return by_cursor(lambda cursor: self.list_webhook_messages(event=event, since=since, cursor=cursor, perPage=100), "webhookMessages")
+
+    def get_takings_report(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        groupBy: Literal["day", "week", "month", "method", "tax", "product"] | None = None,
+        currency: Literal["GBP", "EUR", "USD"] | None = None,
+    ) -> TakingsReport:
+        """Report the takings.
+
+        Requires the permission `reports:read`.
+
+        Returns the money that was taken and refunded on the days of a span, and in the span before: payments for
+        registrations, passes and periods of subscriptions, and their refunds. Payments by pass and free registrations
+        are not included. Passes and subscriptions have no tax rate, so their tax is 0.
+
+        An amount counts on the day on which it was recorded, in the time zone that the company had then. The rows are
+        ascending by day, week, month and tax rate. By method and product, the row with the highest `gross` is first. A
+        report has at most 500 products; a last row, whose `key` is `null`, sums up the others.
+        """
+        return self._call("GET", "/reports/takings", (), TakingsReport, query={"from": from_, "to": to, "groupBy": groupBy, "currency": currency})
+
+    def get_attendance_report(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        groupBy: Literal["event", "weekday", "day", "week", "month"] | None = None,
+    ) -> AttendanceReport:
+        """Report the attendance.
+
+        Requires the permission `reports:read`.
+
+        Returns how the dates of a span were booked and attended, and those of the span before. A date counts on the
+        local day on which it starts. Cancelled dates and drafts do not count. An appointment is a date with the spots of
+        its booking.
+
+        By event, the event with the most booked spots is first. A report has at most 500 events; a last row, whose
+        `key` is `null`, sums up the others. All other rows are ascending.
+        """
+        return self._call("GET", "/reports/attendance", (), AttendanceReport, query={"from": from_, "to": to, "groupBy": groupBy})
+
+    def get_credits_report(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        currency: Literal["GBP", "EUR", "USD"] | None = None,
+    ) -> CreditsReport:
+        """Report the credits of passes.
+
+        Requires the permission `reports:read`.
+
+        Returns the credits of customer passes that were outstanding at the beginning and at the end of a span, what
+        changed them, and what they are worth; and the same for the span before. Passes with unlimited uses do not count.
+
+        A credit is worth its share of what was paid for its pass. A credit of a subscription is worth its share of the
+        plan's price. Credits that were given away are worth 0. The pass with the highest `closingWorth` is first.
+        """
+        return self._call("GET", "/reports/credits", (), CreditsReport, query={"from": from_, "to": to, "currency": currency})
+
+    def get_customers_report(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        period: Literal["day", "week", "month"] | None = None,
+    ) -> CustomersReport:
+        """Report the customers.
+
+        Requires the permission `reports:read`.
+
+        Returns how many customers are new, active, lost and returned in a span, and in the span before. Deleted
+        customers do not count. A row compares its period with the period before it.
+
+        A report has at most 160 rows. If a span has more days or weeks, the request fails with the rule `period`.
+        """
+        return self._call("GET", "/reports/customers", (), CustomersReport, query={"from": from_, "to": to, "period": period})
+
+    def list_expiring_passes(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> ExpiringPassesPage:
+        """List the passes that expire.
+
+        Requires the permission `reports:read`.
+
+        Returns a page of the customer passes with uses left that expire in a span, ordered by their last day. The span
+        starts today and ends 30 days later, unless you give other days.
+        """
+        return self._call("GET", "/reports/expiring-passes", (), ExpiringPassesPage, query={"page": page, "perPage": perPage, "cursor": cursor, "from": from_, "to": to})
+
+    def iter_expiring_passes(
+        self,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+    ) -> Iterator[ExpiringPass]:
+        """Yield the items of `list_expiring_passes`, page by page."""
+        return by_cursor(lambda cursor: self.list_expiring_passes(from_=from_, to=to, cursor=cursor, perPage=100), "expiringPasses")
 
     def list_requests(
         self,

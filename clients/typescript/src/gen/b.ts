@@ -3296,6 +3296,135 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/reports/takings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report the takings
+         * @description Requires the permission `reports:read`.
+         *
+         *     Returns the money that was taken and refunded on the days of a span, and in the span before: payments for
+         *     registrations, passes and periods of subscriptions, and their refunds. Payments by pass and free registrations
+         *     are not included. Passes and subscriptions have no tax rate, so their tax is 0.
+         *
+         *     An amount counts on the day on which it was recorded, in the time zone that the company had then. The rows are
+         *     ascending by day, week, month and tax rate. By method and product, the row with the highest `gross` is first. A
+         *     report has at most 500 products; a last row, whose `key` is `null`, sums up the others.
+         */
+        get: operations["getTakingsReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports/attendance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report the attendance
+         * @description Requires the permission `reports:read`.
+         *
+         *     Returns how the dates of a span were booked and attended, and those of the span before. A date counts on the
+         *     local day on which it starts. Cancelled dates and drafts do not count. An appointment is a date with the spots of
+         *     its booking.
+         *
+         *     By event, the event with the most booked spots is first. A report has at most 500 events; a last row, whose
+         *     `key` is `null`, sums up the others. All other rows are ascending.
+         */
+        get: operations["getAttendanceReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports/credits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report the credits of passes
+         * @description Requires the permission `reports:read`.
+         *
+         *     Returns the credits of customer passes that were outstanding at the beginning and at the end of a span, what
+         *     changed them, and what they are worth; and the same for the span before. Passes with unlimited uses do not count.
+         *
+         *     A credit is worth its share of what was paid for its pass. A credit of a subscription is worth its share of the
+         *     plan's price. Credits that were given away are worth 0. The pass with the highest `closingWorth` is first.
+         */
+        get: operations["getCreditsReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports/customers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report the customers
+         * @description Requires the permission `reports:read`.
+         *
+         *     Returns how many customers are new, active, lost and returned in a span, and in the span before. Deleted
+         *     customers do not count. A row compares its period with the period before it.
+         *
+         *     A report has at most 160 rows. If a span has more days or weeks, the request fails with the rule `period`.
+         */
+        get: operations["getCustomersReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports/expiring-passes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the passes that expire
+         * @description Requires the permission `reports:read`.
+         *
+         *     Returns a page of the customer passes with uses left that expire in a span, ordered by their last day. The span
+         *     starts today and ends 30 days later, unless you give other days.
+         */
+        get: operations["listExpiringPasses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/requests": {
         parameters: {
             query?: never;
@@ -7122,6 +7251,254 @@ export interface components {
             deliveryId: string;
             body: components["schemas"]["WebhookMessage"];
             attempt: components["schemas"]["WebhookAttempt"];
+        };
+        /** @description A span of days. */
+        ReportSpan: {
+            /**
+             * Format: date
+             * @description The first day.
+             */
+            from: string;
+            /**
+             * Format: date
+             * @description The last day.
+             */
+            to: string;
+        };
+        /** @description The takings of a span of days and of the span before. */
+        TakingsReport: {
+            /** @description The span of the report. */
+            span: components["schemas"]["ReportSpan"];
+            /** @description The span before, with which the report compares. It has the same number of calendar months if the span has whole months, and otherwise the same number of days. */
+            before: components["schemas"]["ReportSpan"];
+            /** @description The time up to which the report has all changes. `null` while the report is not complete. */
+            asOf: components["schemas"]["Timestamp"] | null;
+            /** @description Whether the report is complete. It is not before the first build of the company's reports has ended, which takes seconds to minutes. */
+            complete: boolean;
+            /** @description The currency of the amounts (ISO 4217). */
+            currency: components["schemas"]["Currency"];
+            /** @description The currencies in which the company took money in either span, and its own currency. */
+            currencies: components["schemas"]["Currency"][];
+            /** @description The sum of the span. */
+            total: components["schemas"]["TakingsSum"];
+            /** @description The sum of the span before. */
+            totalBefore: components["schemas"]["TakingsSum"];
+            /** @description The takings by `groupBy`. */
+            rows: components["schemas"]["TakingsRow"][];
+        };
+        /** @description The takings of one day, week, month, method, tax rate or product. */
+        TakingsRow: {
+            /** @description The first day of the period within the span, the payment method, the tax rate in percent such as `5.5`, or the id of the event, pass or plan. `null` for the other products. */
+            key: string | null;
+            /** @description The title of the product. `null` for other rows. */
+            title: string | null;
+            /**
+             * @description The kind of the product. `null` for other rows.
+             * @enum {string|null}
+             */
+            productKind: "event" | "pass" | "plan" | null;
+            /** @description The takings in the span. */
+            takings: components["schemas"]["TakingsSum"];
+            /** @description The takings in the span before. For a period, those of the period at the same place. */
+            before: components["schemas"]["TakingsSum"];
+        };
+        /** @description Money that was taken and refunded. */
+        TakingsSum: {
+            /** @description The payments in major units, including tax. */
+            paid: number;
+            /** @description The refunds in major units, including tax; 0 or more. */
+            refunded: number;
+            /** @description `paid` less `refunded`. */
+            gross: number;
+            /** @description `gross` without tax. */
+            net: number;
+            /** @description The tax in `gross`. */
+            tax: number;
+            /** @description The number of payments. */
+            payments: number;
+            /** @description The number of refunds. */
+            refunds: number;
+        };
+        /** @description The attendance of a span of days and of the span before. */
+        AttendanceReport: {
+            /** @description The span of the report. */
+            span: components["schemas"]["ReportSpan"];
+            /** @description The span before, with which the report compares. It has the same number of calendar months if the span has whole months, and otherwise the same number of days. */
+            before: components["schemas"]["ReportSpan"];
+            /** @description The time up to which the report has all changes. `null` while the report is not complete. */
+            asOf: components["schemas"]["Timestamp"] | null;
+            /** @description Whether the report is complete. It is not before the first build of the company's reports has ended, which takes seconds to minutes. */
+            complete: boolean;
+            /** @description The sum of the span. */
+            total: components["schemas"]["AttendanceSum"];
+            /** @description The sum of the span before. */
+            totalBefore: components["schemas"]["AttendanceSum"];
+            /** @description The attendance by `groupBy`. */
+            rows: components["schemas"]["AttendanceRow"][];
+        };
+        /** @description The attendance of one event, weekday, day, week or month. */
+        AttendanceRow: {
+            /** @description The id of the event, the weekday from `1` (Monday) to `7`, or the first day of the period within the span. `null` for the other events. */
+            key: string | null;
+            /** @description The title of the event. `null` for other rows. */
+            title: string | null;
+            /** @description The attendance in the span. */
+            attendance: components["schemas"]["AttendanceSum"];
+            /** @description The attendance in the span before. For a period, that of the period at the same place. */
+            before: components["schemas"]["AttendanceSum"];
+        };
+        /** @description Numbers of dates and of their spots. */
+        AttendanceSum: {
+            /** @description The number of dates. */
+            dates: number;
+            /** @description The spots that are booked and not cancelled: the next three together. */
+            booked: number;
+            /** @description The spots of customers who attended. */
+            attended: number;
+            /** @description The spots of customers who did not come. */
+            noShows: number;
+            /** @description The spots whose attendance was not recorded. */
+            notRecorded: number;
+            /** @description The spots of cancelled registrations. */
+            cancelled: number;
+            /** @description Those of `cancelled` that were cancelled late. */
+            cancelledLate: number;
+            /** @description The capacity of the dates that have one. */
+            capacity: number;
+            /** @description The booked spots on dates that have a capacity. */
+            bookedOfCapacity: number;
+        };
+        /** @description The credits of customer passes in a span of days and in the span before. */
+        CreditsReport: {
+            /** @description The span of the report. */
+            span: components["schemas"]["ReportSpan"];
+            /** @description The span before, with which the report compares. It has the same number of calendar months if the span has whole months, and otherwise the same number of days. */
+            before: components["schemas"]["ReportSpan"];
+            /** @description The time up to which the report has all changes. `null` while the report is not complete. */
+            asOf: components["schemas"]["Timestamp"] | null;
+            /** @description Whether the report is complete. It is not before the first build of the company's reports has ended, which takes seconds to minutes. */
+            complete: boolean;
+            /** @description The currency of the amounts (ISO 4217). */
+            currency: components["schemas"]["Currency"];
+            /** @description The sum of the span. */
+            total: components["schemas"]["CreditsSum"];
+            /** @description The sum of the span before. */
+            totalBefore: components["schemas"]["CreditsSum"];
+            /** @description The credits of each pass that the company sells, at most 500. */
+            rows: components["schemas"]["CreditsRow"][];
+        };
+        /** @description The credits of one pass that the company sells. */
+        CreditsRow: {
+            /** @description The id of the pass (`pass_…`). `null` for the other passes. */
+            passId: string | null;
+            /** @description The title of the pass. `null` for the other passes. */
+            title: string | null;
+            /** @description The credits in the span. */
+            credits: components["schemas"]["CreditsSum"];
+            /** @description The credits in the span before. */
+            before: components["schemas"]["CreditsSum"];
+        };
+        /** @description Numbers of credits. */
+        CreditsSum: {
+            /** @description The credits outstanding before the first day. */
+            opening: number;
+            /** @description The credits outstanding at the end of the last day. */
+            closing: number;
+            /** @description The credits of new passes and of periods of subscriptions. */
+            added: number;
+            /** @description The credits that paid for registrations, less those that were returned. */
+            used: number;
+            /** @description The credits left when a pass or a period ended. */
+            expired: number;
+            /** @description The rest of the change: adjustments, cancelled passes, and credits that a changed expiry date moved between spans. */
+            adjusted: number;
+            /** @description What the credits of `opening` are worth in major units. */
+            openingWorth: number;
+            /** @description What the credits of `closing` are worth in major units. */
+            closingWorth: number;
+        };
+        /** @description The numbers of customers in a span of days and in the span before. */
+        CustomersReport: {
+            /** @description The span of the report. */
+            span: components["schemas"]["ReportSpan"];
+            /** @description The span before, with which the report compares. It has the same number of calendar months if the span has whole months, and otherwise the same number of days. */
+            before: components["schemas"]["ReportSpan"];
+            /** @description The time up to which the report has all changes. `null` while the report is not complete. */
+            asOf: components["schemas"]["Timestamp"] | null;
+            /** @description Whether the report is complete. It is not before the first build of the company's reports has ended, which takes seconds to minutes. */
+            complete: boolean;
+            /** @description The sum of the span. */
+            total: components["schemas"]["CustomersSum"];
+            /** @description The sum of the span before. */
+            totalBefore: components["schemas"]["CustomersSum"];
+            /** @description The numbers by `period`, ascending. */
+            rows: components["schemas"]["CustomersRow"][];
+        };
+        /** @description The numbers of customers in one day, week or month. */
+        CustomersRow: {
+            /**
+             * Format: date
+             * @description The first day of the period within the span.
+             */
+            key: string;
+            /** @description The numbers in the period. */
+            customers: components["schemas"]["CustomersSum"];
+            /** @description The numbers in the period at the same place of the span before. */
+            before: components["schemas"]["CustomersSum"];
+        };
+        /** @description Numbers of customers. */
+        CustomersSum: {
+            /** @description The customers at the end of the span. */
+            total: number;
+            /** @description The customers created in the span. */
+            new: number;
+            /** @description The customers with a registration on a date in the span that is neither cancelled nor a no-show. */
+            active: number;
+            /** @description The customers who were active in the span before and not in this one. */
+            lost: number;
+            /** @description The customers who are active, were not in the span before, and were earlier. */
+            returned: number;
+        };
+        /** @description A page of customer passes that expire. */
+        ExpiringPassesPage: {
+            /** @description The passes of this page. */
+            expiringPasses: components["schemas"]["ExpiringPass"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, counted from 1. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The cursor of the next page. Absent on the last page. */
+            nextCursor?: string;
+            /** @description The time up to which the list has all changes. `null` while the list is not complete. */
+            asOf: components["schemas"]["Timestamp"] | null;
+            /** @description Whether the list is complete. It is not before the first build of the company's reports has ended, which takes seconds to minutes. */
+            complete: boolean;
+        };
+        /** @description A customer pass with uses left that expires. */
+        ExpiringPass: {
+            /** @description The id of the customer pass. */
+            customerPassId: string;
+            /** @description The id of the customer. */
+            customerId: string;
+            /** @description The id of the pass that the company sells. */
+            passId: string;
+            /** @description The title of the pass. */
+            title: string;
+            /**
+             * Format: date
+             * @description The last day on which the pass can be used.
+             */
+            expiryDate: string;
+            /** @description The uses left. 999999 if they are unlimited. */
+            remainingUses: number;
+            /** @description Whether the uses are unlimited. */
+            unlimitedUses: boolean;
+            /** @description What the remaining uses are worth in major units. */
+            worth: number;
+            /** @description The currency of `worth` (ISO 4217). */
+            currency: components["schemas"]["Currency"];
         };
         /** @description A page of requests. */
         RequestsPage: {
@@ -19384,6 +19761,490 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getTakingsReport: {
+        parameters: {
+            query?: {
+                /** @description The first day of the span. If you leave it out, the first day of the present month. */
+                from?: string;
+                /** @description The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first. */
+                to?: string;
+                /** @description What a row sums up. */
+                groupBy?: "day" | "week" | "month" | "method" | "tax" | "product";
+                /** @description The currency of the amounts. If you leave it out, the company's currency. */
+                currency?: components["schemas"]["Currency"];
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The takings */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "span": {
+                     *         "from": "2026-03-01",
+                     *         "to": "2026-03-31"
+                     *       },
+                     *       "before": {
+                     *         "from": "2026-02-01",
+                     *         "to": "2026-02-28"
+                     *       },
+                     *       "asOf": "2026-04-01T09:30:00Z",
+                     *       "complete": true,
+                     *       "currency": "GBP",
+                     *       "currencies": [
+                     *         "GBP"
+                     *       ],
+                     *       "total": {
+                     *         "paid": 1250,
+                     *         "refunded": 24,
+                     *         "gross": 1226,
+                     *         "net": 1021.67,
+                     *         "tax": 204.33,
+                     *         "payments": 52,
+                     *         "refunds": 1
+                     *       },
+                     *       "totalBefore": {
+                     *         "paid": 980,
+                     *         "refunded": 0,
+                     *         "gross": 980,
+                     *         "net": 816.67,
+                     *         "tax": 163.33,
+                     *         "payments": 41,
+                     *         "refunds": 0
+                     *       },
+                     *       "rows": [
+                     *         {
+                     *           "key": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "title": "Morning Yoga",
+                     *           "productKind": "event",
+                     *           "takings": {
+                     *             "paid": 1250,
+                     *             "refunded": 24,
+                     *             "gross": 1226,
+                     *             "net": 1021.67,
+                     *             "tax": 204.33,
+                     *             "payments": 52,
+                     *             "refunds": 1
+                     *           },
+                     *           "before": {
+                     *             "paid": 980,
+                     *             "refunded": 0,
+                     *             "gross": 980,
+                     *             "net": 816.67,
+                     *             "tax": 163.33,
+                     *             "payments": 41,
+                     *             "refunds": 0
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TakingsReport"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAttendanceReport: {
+        parameters: {
+            query?: {
+                /** @description The first day of the span. If you leave it out, the first day of the present month. */
+                from?: string;
+                /** @description The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first. */
+                to?: string;
+                /** @description What a row sums up. */
+                groupBy?: "event" | "weekday" | "day" | "week" | "month";
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The attendance */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "span": {
+                     *         "from": "2026-03-01",
+                     *         "to": "2026-03-31"
+                     *       },
+                     *       "before": {
+                     *         "from": "2026-02-01",
+                     *         "to": "2026-02-28"
+                     *       },
+                     *       "asOf": "2026-04-01T09:30:00Z",
+                     *       "complete": true,
+                     *       "total": {
+                     *         "dates": 9,
+                     *         "booked": 81,
+                     *         "attended": 70,
+                     *         "noShows": 6,
+                     *         "notRecorded": 5,
+                     *         "cancelled": 7,
+                     *         "cancelledLate": 2,
+                     *         "capacity": 108,
+                     *         "bookedOfCapacity": 81
+                     *       },
+                     *       "totalBefore": {
+                     *         "dates": 8,
+                     *         "booked": 64,
+                     *         "attended": 60,
+                     *         "noShows": 4,
+                     *         "notRecorded": 0,
+                     *         "cancelled": 5,
+                     *         "cancelledLate": 1,
+                     *         "capacity": 96,
+                     *         "bookedOfCapacity": 64
+                     *       },
+                     *       "rows": [
+                     *         {
+                     *           "key": "evt_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "title": "Morning Yoga",
+                     *           "attendance": {
+                     *             "dates": 9,
+                     *             "booked": 81,
+                     *             "attended": 70,
+                     *             "noShows": 6,
+                     *             "notRecorded": 5,
+                     *             "cancelled": 7,
+                     *             "cancelledLate": 2,
+                     *             "capacity": 108,
+                     *             "bookedOfCapacity": 81
+                     *           },
+                     *           "before": {
+                     *             "dates": 8,
+                     *             "booked": 64,
+                     *             "attended": 60,
+                     *             "noShows": 4,
+                     *             "notRecorded": 0,
+                     *             "cancelled": 5,
+                     *             "cancelledLate": 1,
+                     *             "capacity": 96,
+                     *             "bookedOfCapacity": 64
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AttendanceReport"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCreditsReport: {
+        parameters: {
+            query?: {
+                /** @description The first day of the span. If you leave it out, the first day of the present month. */
+                from?: string;
+                /** @description The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first. */
+                to?: string;
+                /** @description The currency of the worth. If you leave it out, the company's currency. */
+                currency?: components["schemas"]["Currency"];
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The credits */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "span": {
+                     *         "from": "2026-03-01",
+                     *         "to": "2026-03-31"
+                     *       },
+                     *       "before": {
+                     *         "from": "2026-02-01",
+                     *         "to": "2026-02-28"
+                     *       },
+                     *       "asOf": "2026-04-01T09:30:00Z",
+                     *       "complete": true,
+                     *       "currency": "GBP",
+                     *       "total": {
+                     *         "opening": 120,
+                     *         "closing": 140,
+                     *         "added": 80,
+                     *         "used": 50,
+                     *         "expired": 10,
+                     *         "adjusted": 0,
+                     *         "openingWorth": 1440,
+                     *         "closingWorth": 1680
+                     *       },
+                     *       "totalBefore": {
+                     *         "opening": 100,
+                     *         "closing": 120,
+                     *         "added": 60,
+                     *         "used": 38,
+                     *         "expired": 0,
+                     *         "adjusted": -2,
+                     *         "openingWorth": 1200,
+                     *         "closingWorth": 1440
+                     *       },
+                     *       "rows": [
+                     *         {
+                     *           "passId": "pass_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "title": "Ten Classes",
+                     *           "credits": {
+                     *             "opening": 120,
+                     *             "closing": 140,
+                     *             "added": 80,
+                     *             "used": 50,
+                     *             "expired": 10,
+                     *             "adjusted": 0,
+                     *             "openingWorth": 1440,
+                     *             "closingWorth": 1680
+                     *           },
+                     *           "before": {
+                     *             "opening": 100,
+                     *             "closing": 120,
+                     *             "added": 60,
+                     *             "used": 38,
+                     *             "expired": 0,
+                     *             "adjusted": -2,
+                     *             "openingWorth": 1200,
+                     *             "closingWorth": 1440
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreditsReport"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCustomersReport: {
+        parameters: {
+            query?: {
+                /** @description The first day of the span. If you leave it out, the first day of the present month. */
+                from?: string;
+                /** @description The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first. */
+                to?: string;
+                /** @description What a row sums up. */
+                period?: "day" | "week" | "month";
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers of customers */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "span": {
+                     *         "from": "2026-03-01",
+                     *         "to": "2026-03-31"
+                     *       },
+                     *       "before": {
+                     *         "from": "2026-02-01",
+                     *         "to": "2026-02-28"
+                     *       },
+                     *       "asOf": "2026-04-01T09:30:00Z",
+                     *       "complete": true,
+                     *       "total": {
+                     *         "total": 240,
+                     *         "new": 12,
+                     *         "active": 96,
+                     *         "lost": 14,
+                     *         "returned": 5
+                     *       },
+                     *       "totalBefore": {
+                     *         "total": 228,
+                     *         "new": 9,
+                     *         "active": 93,
+                     *         "lost": 8,
+                     *         "returned": 3
+                     *       },
+                     *       "rows": [
+                     *         {
+                     *           "key": "2026-03-01",
+                     *           "customers": {
+                     *             "total": 240,
+                     *             "new": 12,
+                     *             "active": 96,
+                     *             "lost": 14,
+                     *             "returned": 5
+                     *           },
+                     *           "before": {
+                     *             "total": 228,
+                     *             "new": 9,
+                     *             "active": 93,
+                     *             "lost": 8,
+                     *             "returned": 3
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CustomersReport"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listExpiringPasses: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The first day of the span. If you leave it out, today. */
+                from?: string;
+                /** @description The last day of the span, at most 1099 days after the first. If you leave it out, 30 days after the first. */
+                to?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of passes that expire */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "expiringPasses": [
+                     *         {
+                     *           "customerPassId": "cp_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "passId": "pass_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "title": "Ten Classes",
+                     *           "expiryDate": "2026-04-20",
+                     *           "remainingUses": 3,
+                     *           "unlimitedUses": false,
+                     *           "worth": 36,
+                     *           "currency": "GBP"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25,
+                     *       "asOf": "2026-04-01T09:30:00Z",
+                     *       "complete": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ExpiringPassesPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

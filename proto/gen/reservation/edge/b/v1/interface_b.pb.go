@@ -2412,7 +2412,7 @@ var File_reservation_edge_b_v1_interface_b_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a'reservation/edge/b/v1/appointment.proto\x1a,reservation/edge/b/v1/appointment_type.proto\x1a$reservation/edge/b/v1/calendar.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a!reservation/edge/b/v1/media.proto\x1a reservation/edge/b/v1/plan.proto\x1a(reservation/edge/b/v1/registration.proto\x1a/reservation/edge/b/v1/registration_change.proto\x1a#reservation/edge/b/v1/request.proto\x1a reservation/edge/b/v1/room.proto\x1a!reservation/edge/b/v1/staff.proto\x1a(reservation/edge/b/v1/subscription.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
+	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a'reservation/edge/b/v1/appointment.proto\x1a,reservation/edge/b/v1/appointment_type.proto\x1a$reservation/edge/b/v1/calendar.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a!reservation/edge/b/v1/media.proto\x1a reservation/edge/b/v1/plan.proto\x1a(reservation/edge/b/v1/registration.proto\x1a/reservation/edge/b/v1/registration_change.proto\x1a\"reservation/edge/b/v1/report.proto\x1a#reservation/edge/b/v1/request.proto\x1a reservation/edge/b/v1/room.proto\x1a!reservation/edge/b/v1/staff.proto\x1a(reservation/edge/b/v1/subscription.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
 	"\fTokenRequest\x12%\n" +
 	"\aapi_key\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x06apiKey\x88\x01\x01\x12,\n" +
 	"\n" +
@@ -2662,7 +2662,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2ш\x01\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xaf\x8d\x01\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -2742,7 +2742,12 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x12GetWebhookDelivery\x120.reservation.edge.b.v1.GetWebhookDeliveryRequest\x1a1.reservation.edge.b.v1.GetWebhookDeliveryResponse\x12\x82\x01\n" +
 	"\x15ReplayWebhookDelivery\x123.reservation.edge.b.v1.ReplayWebhookDeliveryRequest\x1a4.reservation.edge.b.v1.ReplayWebhookDeliveryResponse\x12\x88\x01\n" +
 	"\x17ReplayWebhookDeliveries\x125.reservation.edge.b.v1.ReplayWebhookDeliveriesRequest\x1a6.reservation.edge.b.v1.ReplayWebhookDeliveriesResponse\x12|\n" +
-	"\x13ListWebhookMessages\x121.reservation.edge.b.v1.ListWebhookMessagesRequest\x1a2.reservation.edge.b.v1.ListWebhookMessagesResponse\x12g\n" +
+	"\x13ListWebhookMessages\x121.reservation.edge.b.v1.ListWebhookMessagesRequest\x1a2.reservation.edge.b.v1.ListWebhookMessagesResponse\x12s\n" +
+	"\x10GetTakingsReport\x12..reservation.edge.b.v1.GetTakingsReportRequest\x1a/.reservation.edge.b.v1.GetTakingsReportResponse\x12|\n" +
+	"\x13GetAttendanceReport\x121.reservation.edge.b.v1.GetAttendanceReportRequest\x1a2.reservation.edge.b.v1.GetAttendanceReportResponse\x12s\n" +
+	"\x10GetCreditsReport\x12..reservation.edge.b.v1.GetCreditsReportRequest\x1a/.reservation.edge.b.v1.GetCreditsReportResponse\x12y\n" +
+	"\x12GetCustomersReport\x120.reservation.edge.b.v1.GetCustomersReportRequest\x1a1.reservation.edge.b.v1.GetCustomersReportResponse\x12y\n" +
+	"\x12ListExpiringPasses\x120.reservation.edge.b.v1.ListExpiringPassesRequest\x1a1.reservation.edge.b.v1.ListExpiringPassesResponse\x12g\n" +
 	"\fListRequests\x12*.reservation.edge.b.v1.ListRequestsRequest\x1a+.reservation.edge.b.v1.ListRequestsResponse\x12a\n" +
 	"\n" +
 	"GetRequest\x12(.reservation.edge.b.v1.GetRequestRequest\x1a).reservation.edge.b.v1.GetRequestResponse\x12^\n" +
@@ -2944,225 +2949,235 @@ var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
 	(*ReplayWebhookDeliveryRequest)(nil),            // 95: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
 	(*ReplayWebhookDeliveriesRequest)(nil),          // 96: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
 	(*ListWebhookMessagesRequest)(nil),              // 97: reservation.edge.b.v1.ListWebhookMessagesRequest
-	(*ListRequestsRequest)(nil),                     // 98: reservation.edge.b.v1.ListRequestsRequest
-	(*GetRequestRequest)(nil),                       // 99: reservation.edge.b.v1.GetRequestRequest
-	(*ListPlansRequest)(nil),                        // 100: reservation.edge.b.v1.ListPlansRequest
-	(*GetPlanRequest)(nil),                          // 101: reservation.edge.b.v1.GetPlanRequest
-	(*CreatePlanRequest)(nil),                       // 102: reservation.edge.b.v1.CreatePlanRequest
-	(*UpdatePlanRequest)(nil),                       // 103: reservation.edge.b.v1.UpdatePlanRequest
-	(*ListSubscriptionsRequest)(nil),                // 104: reservation.edge.b.v1.ListSubscriptionsRequest
-	(*GetSubscriptionRequest)(nil),                  // 105: reservation.edge.b.v1.GetSubscriptionRequest
-	(*CreateSubscriptionRequest)(nil),               // 106: reservation.edge.b.v1.CreateSubscriptionRequest
-	(*ListSubscriptionPeriodsRequest)(nil),          // 107: reservation.edge.b.v1.ListSubscriptionPeriodsRequest
-	(*ListAccountEntriesRequest)(nil),               // 108: reservation.edge.b.v1.ListAccountEntriesRequest
-	(*PauseSubscriptionRequest)(nil),                // 109: reservation.edge.b.v1.PauseSubscriptionRequest
-	(*ResumeSubscriptionRequest)(nil),               // 110: reservation.edge.b.v1.ResumeSubscriptionRequest
-	(*PreviewPlanChangeRequest)(nil),                // 111: reservation.edge.b.v1.PreviewPlanChangeRequest
-	(*ChangePlanRequest)(nil),                       // 112: reservation.edge.b.v1.ChangePlanRequest
-	(*WithdrawPlanChangeRequest)(nil),               // 113: reservation.edge.b.v1.WithdrawPlanChangeRequest
-	(*PreviewSubscriptionCancellationRequest)(nil),  // 114: reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
-	(*CancelSubscriptionRequest)(nil),               // 115: reservation.edge.b.v1.CancelSubscriptionRequest
-	(*WithdrawCancellationRequest)(nil),             // 116: reservation.edge.b.v1.WithdrawCancellationRequest
-	(*RecordPaymentRequest)(nil),                    // 117: reservation.edge.b.v1.RecordPaymentRequest
-	(*RecordPaymentFailureRequest)(nil),             // 118: reservation.edge.b.v1.RecordPaymentFailureRequest
-	(*WaivePaymentRequest)(nil),                     // 119: reservation.edge.b.v1.WaivePaymentRequest
-	(*RecordRefundRequest)(nil),                     // 120: reservation.edge.b.v1.RecordRefundRequest
-	(*GetSubscriptionSettingsRequest)(nil),          // 121: reservation.edge.b.v1.GetSubscriptionSettingsRequest
-	(*UpdateSubscriptionSettingsRequest)(nil),       // 122: reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
-	(*ListMediaRequest)(nil),                        // 123: reservation.edge.b.v1.ListMediaRequest
-	(*GetMediaItemRequest)(nil),                     // 124: reservation.edge.b.v1.GetMediaItemRequest
-	(*CreateMediaItemRequest)(nil),                  // 125: reservation.edge.b.v1.CreateMediaItemRequest
-	(*UpdateMediaItemRequest)(nil),                  // 126: reservation.edge.b.v1.UpdateMediaItemRequest
-	(*DeleteMediaItemRequest)(nil),                  // 127: reservation.edge.b.v1.DeleteMediaItemRequest
-	(*CreateUploadRequest)(nil),                     // 128: reservation.edge.b.v1.CreateUploadRequest
-	(*GetUploadRequest)(nil),                        // 129: reservation.edge.b.v1.GetUploadRequest
-	(*CompleteUploadRequest)(nil),                   // 130: reservation.edge.b.v1.CompleteUploadRequest
-	(*CancelUploadRequest)(nil),                     // 131: reservation.edge.b.v1.CancelUploadRequest
-	(*CreatePlaybackLinkRequest)(nil),               // 132: reservation.edge.b.v1.CreatePlaybackLinkRequest
-	(*RecordProgressRequest)(nil),                   // 133: reservation.edge.b.v1.RecordProgressRequest
-	(*ListMediaCollectionsRequest)(nil),             // 134: reservation.edge.b.v1.ListMediaCollectionsRequest
-	(*GetMediaCollectionRequest)(nil),               // 135: reservation.edge.b.v1.GetMediaCollectionRequest
-	(*CreateMediaCollectionRequest)(nil),            // 136: reservation.edge.b.v1.CreateMediaCollectionRequest
-	(*UpdateMediaCollectionRequest)(nil),            // 137: reservation.edge.b.v1.UpdateMediaCollectionRequest
-	(*DeleteMediaCollectionRequest)(nil),            // 138: reservation.edge.b.v1.DeleteMediaCollectionRequest
-	(*ListMediaEntitlementsRequest)(nil),            // 139: reservation.edge.b.v1.ListMediaEntitlementsRequest
-	(*GetMediaEntitlementRequest)(nil),              // 140: reservation.edge.b.v1.GetMediaEntitlementRequest
-	(*CreateMediaEntitlementRequest)(nil),           // 141: reservation.edge.b.v1.CreateMediaEntitlementRequest
-	(*DeleteMediaEntitlementRequest)(nil),           // 142: reservation.edge.b.v1.DeleteMediaEntitlementRequest
-	(*ListCustomerMediaRequest)(nil),                // 143: reservation.edge.b.v1.ListCustomerMediaRequest
-	(*GetCustomerMediaRequest)(nil),                 // 144: reservation.edge.b.v1.GetCustomerMediaRequest
-	(*ListStaffRequest)(nil),                        // 145: reservation.edge.b.v1.ListStaffRequest
-	(*GetStaffMemberRequest)(nil),                   // 146: reservation.edge.b.v1.GetStaffMemberRequest
-	(*CreateStaffMemberRequest)(nil),                // 147: reservation.edge.b.v1.CreateStaffMemberRequest
-	(*UpdateStaffMemberRequest)(nil),                // 148: reservation.edge.b.v1.UpdateStaffMemberRequest
-	(*GetWorkingHoursRequest)(nil),                  // 149: reservation.edge.b.v1.GetWorkingHoursRequest
-	(*UpdateWorkingHoursRequest)(nil),               // 150: reservation.edge.b.v1.UpdateWorkingHoursRequest
-	(*ListTimeOffRequest)(nil),                      // 151: reservation.edge.b.v1.ListTimeOffRequest
-	(*GetTimeOffRequest)(nil),                       // 152: reservation.edge.b.v1.GetTimeOffRequest
-	(*CreateTimeOffRequest)(nil),                    // 153: reservation.edge.b.v1.CreateTimeOffRequest
-	(*DeleteTimeOffRequest)(nil),                    // 154: reservation.edge.b.v1.DeleteTimeOffRequest
-	(*ListHolidaysRequest)(nil),                     // 155: reservation.edge.b.v1.ListHolidaysRequest
-	(*GetHolidayRequest)(nil),                       // 156: reservation.edge.b.v1.GetHolidayRequest
-	(*CreateHolidayRequest)(nil),                    // 157: reservation.edge.b.v1.CreateHolidayRequest
-	(*DeleteHolidayRequest)(nil),                    // 158: reservation.edge.b.v1.DeleteHolidayRequest
-	(*ListRoomsRequest)(nil),                        // 159: reservation.edge.b.v1.ListRoomsRequest
-	(*GetRoomRequest)(nil),                          // 160: reservation.edge.b.v1.GetRoomRequest
-	(*CreateRoomRequest)(nil),                       // 161: reservation.edge.b.v1.CreateRoomRequest
-	(*UpdateRoomRequest)(nil),                       // 162: reservation.edge.b.v1.UpdateRoomRequest
-	(*ListAppointmentTypesRequest)(nil),             // 163: reservation.edge.b.v1.ListAppointmentTypesRequest
-	(*GetAppointmentTypeRequest)(nil),               // 164: reservation.edge.b.v1.GetAppointmentTypeRequest
-	(*CreateAppointmentTypeRequest)(nil),            // 165: reservation.edge.b.v1.CreateAppointmentTypeRequest
-	(*UpdateAppointmentTypeRequest)(nil),            // 166: reservation.edge.b.v1.UpdateAppointmentTypeRequest
-	(*FindSlotsRequest)(nil),                        // 167: reservation.edge.b.v1.FindSlotsRequest
-	(*ListAppointmentsRequest)(nil),                 // 168: reservation.edge.b.v1.ListAppointmentsRequest
-	(*GetAppointmentRequest)(nil),                   // 169: reservation.edge.b.v1.GetAppointmentRequest
-	(*CreateAppointmentRequest)(nil),                // 170: reservation.edge.b.v1.CreateAppointmentRequest
-	(*MoveAppointmentRequest)(nil),                  // 171: reservation.edge.b.v1.MoveAppointmentRequest
-	(*CancelAppointmentRequest)(nil),                // 172: reservation.edge.b.v1.CancelAppointmentRequest
-	(*CreateAppointmentHoldRequest)(nil),            // 173: reservation.edge.b.v1.CreateAppointmentHoldRequest
-	(*ListAssignmentsRequest)(nil),                  // 174: reservation.edge.b.v1.ListAssignmentsRequest
-	(*GetTestClockRequest)(nil),                     // 175: reservation.edge.b.v1.GetTestClockRequest
-	(*AdvanceTestClockRequest)(nil),                 // 176: reservation.edge.b.v1.AdvanceTestClockRequest
-	(*ResetTestDataRequest)(nil),                    // 177: reservation.edge.b.v1.ResetTestDataRequest
-	(*ListEventsResponse)(nil),                      // 178: reservation.edge.b.v1.ListEventsResponse
-	(*GetEventResponse)(nil),                        // 179: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventResponse)(nil),                     // 180: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventResponse)(nil),                     // 181: reservation.edge.b.v1.UpdateEventResponse
-	(*DeleteEventResponse)(nil),                     // 182: reservation.edge.b.v1.DeleteEventResponse
-	(*ListRegistrationsResponse)(nil),               // 183: reservation.edge.b.v1.ListRegistrationsResponse
-	(*CreateRegistrationResponse)(nil),              // 184: reservation.edge.b.v1.CreateRegistrationResponse
-	(*GetRegistrationResponse)(nil),                 // 185: reservation.edge.b.v1.GetRegistrationResponse
-	(*DeleteRegistrationResponse)(nil),              // 186: reservation.edge.b.v1.DeleteRegistrationResponse
-	(*AddEventDateResponse)(nil),                    // 187: reservation.edge.b.v1.AddEventDateResponse
-	(*ListEventDatesResponse)(nil),                  // 188: reservation.edge.b.v1.ListEventDatesResponse
-	(*GetEventDateResponse)(nil),                    // 189: reservation.edge.b.v1.GetEventDateResponse
-	(*UpdateEventDateResponse)(nil),                 // 190: reservation.edge.b.v1.UpdateEventDateResponse
-	(*CancelEventDateResponse)(nil),                 // 191: reservation.edge.b.v1.CancelEventDateResponse
-	(*JoinWaitlistResponse)(nil),                    // 192: reservation.edge.b.v1.JoinWaitlistResponse
-	(*ListAllRegistrationsResponse)(nil),            // 193: reservation.edge.b.v1.ListAllRegistrationsResponse
-	(*GetAnyRegistrationResponse)(nil),              // 194: reservation.edge.b.v1.GetAnyRegistrationResponse
-	(*CancelRegistrationResponse)(nil),              // 195: reservation.edge.b.v1.CancelRegistrationResponse
-	(*PreviewCancellationResponse)(nil),             // 196: reservation.edge.b.v1.PreviewCancellationResponse
-	(*RefundRegistrationResponse)(nil),              // 197: reservation.edge.b.v1.RefundRegistrationResponse
-	(*RecordAttendanceResponse)(nil),                // 198: reservation.edge.b.v1.RecordAttendanceResponse
-	(*MoveRegistrationResponse)(nil),                // 199: reservation.edge.b.v1.MoveRegistrationResponse
-	(*PreviewMoveResponse)(nil),                     // 200: reservation.edge.b.v1.PreviewMoveResponse
-	(*TransferRegistrationResponse)(nil),            // 201: reservation.edge.b.v1.TransferRegistrationResponse
-	(*SwapRegistrationsResponse)(nil),               // 202: reservation.edge.b.v1.SwapRegistrationsResponse
-	(*ListHistoryResponse)(nil),                     // 203: reservation.edge.b.v1.ListHistoryResponse
-	(*ListTransactionsResponse)(nil),                // 204: reservation.edge.b.v1.ListTransactionsResponse
-	(*CreateTransactionResponse)(nil),               // 205: reservation.edge.b.v1.CreateTransactionResponse
-	(*GetTransactionResponse)(nil),                  // 206: reservation.edge.b.v1.GetTransactionResponse
-	(*CreateHoldResponse)(nil),                      // 207: reservation.edge.b.v1.CreateHoldResponse
-	(*GetHoldResponse)(nil),                         // 208: reservation.edge.b.v1.GetHoldResponse
-	(*ConfirmHoldResponse)(nil),                     // 209: reservation.edge.b.v1.ConfirmHoldResponse
-	(*DeleteHoldResponse)(nil),                      // 210: reservation.edge.b.v1.DeleteHoldResponse
-	(*ListWaitlistEntriesResponse)(nil),             // 211: reservation.edge.b.v1.ListWaitlistEntriesResponse
-	(*GetWaitlistEntryResponse)(nil),                // 212: reservation.edge.b.v1.GetWaitlistEntryResponse
-	(*AcceptOfferResponse)(nil),                     // 213: reservation.edge.b.v1.AcceptOfferResponse
-	(*DeleteWaitlistEntryResponse)(nil),             // 214: reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	(*ListCalendarsResponse)(nil),                   // 215: reservation.edge.b.v1.ListCalendarsResponse
-	(*GetCalendarResponse)(nil),                     // 216: reservation.edge.b.v1.GetCalendarResponse
-	(*CreateCalendarResponse)(nil),                  // 217: reservation.edge.b.v1.CreateCalendarResponse
-	(*DeleteCalendarResponse)(nil),                  // 218: reservation.edge.b.v1.DeleteCalendarResponse
-	(*ListDiscountCodesResponse)(nil),               // 219: reservation.edge.b.v1.ListDiscountCodesResponse
-	(*GetDiscountCodeResponse)(nil),                 // 220: reservation.edge.b.v1.GetDiscountCodeResponse
-	(*CreateDiscountCodeResponse)(nil),              // 221: reservation.edge.b.v1.CreateDiscountCodeResponse
-	(*UpdateDiscountCodeResponse)(nil),              // 222: reservation.edge.b.v1.UpdateDiscountCodeResponse
-	(*ListLedgerResponse)(nil),                      // 223: reservation.edge.b.v1.ListLedgerResponse
-	(*ListWebhookEndpointsResponse)(nil),            // 224: reservation.edge.b.v1.ListWebhookEndpointsResponse
-	(*GetWebhookEndpointResponse)(nil),              // 225: reservation.edge.b.v1.GetWebhookEndpointResponse
-	(*CreateWebhookEndpointResponse)(nil),           // 226: reservation.edge.b.v1.CreateWebhookEndpointResponse
-	(*UpdateWebhookEndpointResponse)(nil),           // 227: reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	(*DeleteWebhookEndpointResponse)(nil),           // 228: reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	(*GetWebhookSecretResponse)(nil),                // 229: reservation.edge.b.v1.GetWebhookSecretResponse
-	(*RotateWebhookSecretResponse)(nil),             // 230: reservation.edge.b.v1.RotateWebhookSecretResponse
-	(*SendWebhookTestResponse)(nil),                 // 231: reservation.edge.b.v1.SendWebhookTestResponse
-	(*ListWebhookDeliveriesResponse)(nil),           // 232: reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	(*GetWebhookDeliveryResponse)(nil),              // 233: reservation.edge.b.v1.GetWebhookDeliveryResponse
-	(*ReplayWebhookDeliveryResponse)(nil),           // 234: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	(*ReplayWebhookDeliveriesResponse)(nil),         // 235: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	(*ListWebhookMessagesResponse)(nil),             // 236: reservation.edge.b.v1.ListWebhookMessagesResponse
-	(*ListRequestsResponse)(nil),                    // 237: reservation.edge.b.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),                      // 238: reservation.edge.b.v1.GetRequestResponse
-	(*ListPlansResponse)(nil),                       // 239: reservation.edge.b.v1.ListPlansResponse
-	(*GetPlanResponse)(nil),                         // 240: reservation.edge.b.v1.GetPlanResponse
-	(*CreatePlanResponse)(nil),                      // 241: reservation.edge.b.v1.CreatePlanResponse
-	(*UpdatePlanResponse)(nil),                      // 242: reservation.edge.b.v1.UpdatePlanResponse
-	(*ListSubscriptionsResponse)(nil),               // 243: reservation.edge.b.v1.ListSubscriptionsResponse
-	(*GetSubscriptionResponse)(nil),                 // 244: reservation.edge.b.v1.GetSubscriptionResponse
-	(*CreateSubscriptionResponse)(nil),              // 245: reservation.edge.b.v1.CreateSubscriptionResponse
-	(*ListSubscriptionPeriodsResponse)(nil),         // 246: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	(*ListAccountEntriesResponse)(nil),              // 247: reservation.edge.b.v1.ListAccountEntriesResponse
-	(*PauseSubscriptionResponse)(nil),               // 248: reservation.edge.b.v1.PauseSubscriptionResponse
-	(*ResumeSubscriptionResponse)(nil),              // 249: reservation.edge.b.v1.ResumeSubscriptionResponse
-	(*PreviewPlanChangeResponse)(nil),               // 250: reservation.edge.b.v1.PreviewPlanChangeResponse
-	(*ChangePlanResponse)(nil),                      // 251: reservation.edge.b.v1.ChangePlanResponse
-	(*WithdrawPlanChangeResponse)(nil),              // 252: reservation.edge.b.v1.WithdrawPlanChangeResponse
-	(*PreviewSubscriptionCancellationResponse)(nil), // 253: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	(*CancelSubscriptionResponse)(nil),              // 254: reservation.edge.b.v1.CancelSubscriptionResponse
-	(*WithdrawCancellationResponse)(nil),            // 255: reservation.edge.b.v1.WithdrawCancellationResponse
-	(*RecordPaymentResponse)(nil),                   // 256: reservation.edge.b.v1.RecordPaymentResponse
-	(*RecordPaymentFailureResponse)(nil),            // 257: reservation.edge.b.v1.RecordPaymentFailureResponse
-	(*WaivePaymentResponse)(nil),                    // 258: reservation.edge.b.v1.WaivePaymentResponse
-	(*RecordRefundResponse)(nil),                    // 259: reservation.edge.b.v1.RecordRefundResponse
-	(*GetSubscriptionSettingsResponse)(nil),         // 260: reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	(*UpdateSubscriptionSettingsResponse)(nil),      // 261: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	(*ListMediaResponse)(nil),                       // 262: reservation.edge.b.v1.ListMediaResponse
-	(*GetMediaItemResponse)(nil),                    // 263: reservation.edge.b.v1.GetMediaItemResponse
-	(*CreateMediaItemResponse)(nil),                 // 264: reservation.edge.b.v1.CreateMediaItemResponse
-	(*UpdateMediaItemResponse)(nil),                 // 265: reservation.edge.b.v1.UpdateMediaItemResponse
-	(*DeleteMediaItemResponse)(nil),                 // 266: reservation.edge.b.v1.DeleteMediaItemResponse
-	(*CreateUploadResponse)(nil),                    // 267: reservation.edge.b.v1.CreateUploadResponse
-	(*GetUploadResponse)(nil),                       // 268: reservation.edge.b.v1.GetUploadResponse
-	(*CompleteUploadResponse)(nil),                  // 269: reservation.edge.b.v1.CompleteUploadResponse
-	(*CancelUploadResponse)(nil),                    // 270: reservation.edge.b.v1.CancelUploadResponse
-	(*CreatePlaybackLinkResponse)(nil),              // 271: reservation.edge.b.v1.CreatePlaybackLinkResponse
-	(*RecordProgressResponse)(nil),                  // 272: reservation.edge.b.v1.RecordProgressResponse
-	(*ListMediaCollectionsResponse)(nil),            // 273: reservation.edge.b.v1.ListMediaCollectionsResponse
-	(*GetMediaCollectionResponse)(nil),              // 274: reservation.edge.b.v1.GetMediaCollectionResponse
-	(*CreateMediaCollectionResponse)(nil),           // 275: reservation.edge.b.v1.CreateMediaCollectionResponse
-	(*UpdateMediaCollectionResponse)(nil),           // 276: reservation.edge.b.v1.UpdateMediaCollectionResponse
-	(*DeleteMediaCollectionResponse)(nil),           // 277: reservation.edge.b.v1.DeleteMediaCollectionResponse
-	(*ListMediaEntitlementsResponse)(nil),           // 278: reservation.edge.b.v1.ListMediaEntitlementsResponse
-	(*GetMediaEntitlementResponse)(nil),             // 279: reservation.edge.b.v1.GetMediaEntitlementResponse
-	(*CreateMediaEntitlementResponse)(nil),          // 280: reservation.edge.b.v1.CreateMediaEntitlementResponse
-	(*DeleteMediaEntitlementResponse)(nil),          // 281: reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	(*ListCustomerMediaResponse)(nil),               // 282: reservation.edge.b.v1.ListCustomerMediaResponse
-	(*GetCustomerMediaResponse)(nil),                // 283: reservation.edge.b.v1.GetCustomerMediaResponse
-	(*ListStaffResponse)(nil),                       // 284: reservation.edge.b.v1.ListStaffResponse
-	(*GetStaffMemberResponse)(nil),                  // 285: reservation.edge.b.v1.GetStaffMemberResponse
-	(*CreateStaffMemberResponse)(nil),               // 286: reservation.edge.b.v1.CreateStaffMemberResponse
-	(*UpdateStaffMemberResponse)(nil),               // 287: reservation.edge.b.v1.UpdateStaffMemberResponse
-	(*GetWorkingHoursResponse)(nil),                 // 288: reservation.edge.b.v1.GetWorkingHoursResponse
-	(*UpdateWorkingHoursResponse)(nil),              // 289: reservation.edge.b.v1.UpdateWorkingHoursResponse
-	(*ListTimeOffResponse)(nil),                     // 290: reservation.edge.b.v1.ListTimeOffResponse
-	(*GetTimeOffResponse)(nil),                      // 291: reservation.edge.b.v1.GetTimeOffResponse
-	(*CreateTimeOffResponse)(nil),                   // 292: reservation.edge.b.v1.CreateTimeOffResponse
-	(*DeleteTimeOffResponse)(nil),                   // 293: reservation.edge.b.v1.DeleteTimeOffResponse
-	(*ListHolidaysResponse)(nil),                    // 294: reservation.edge.b.v1.ListHolidaysResponse
-	(*GetHolidayResponse)(nil),                      // 295: reservation.edge.b.v1.GetHolidayResponse
-	(*CreateHolidayResponse)(nil),                   // 296: reservation.edge.b.v1.CreateHolidayResponse
-	(*DeleteHolidayResponse)(nil),                   // 297: reservation.edge.b.v1.DeleteHolidayResponse
-	(*ListRoomsResponse)(nil),                       // 298: reservation.edge.b.v1.ListRoomsResponse
-	(*GetRoomResponse)(nil),                         // 299: reservation.edge.b.v1.GetRoomResponse
-	(*CreateRoomResponse)(nil),                      // 300: reservation.edge.b.v1.CreateRoomResponse
-	(*UpdateRoomResponse)(nil),                      // 301: reservation.edge.b.v1.UpdateRoomResponse
-	(*ListAppointmentTypesResponse)(nil),            // 302: reservation.edge.b.v1.ListAppointmentTypesResponse
-	(*GetAppointmentTypeResponse)(nil),              // 303: reservation.edge.b.v1.GetAppointmentTypeResponse
-	(*CreateAppointmentTypeResponse)(nil),           // 304: reservation.edge.b.v1.CreateAppointmentTypeResponse
-	(*UpdateAppointmentTypeResponse)(nil),           // 305: reservation.edge.b.v1.UpdateAppointmentTypeResponse
-	(*FindSlotsResponse)(nil),                       // 306: reservation.edge.b.v1.FindSlotsResponse
-	(*ListAppointmentsResponse)(nil),                // 307: reservation.edge.b.v1.ListAppointmentsResponse
-	(*GetAppointmentResponse)(nil),                  // 308: reservation.edge.b.v1.GetAppointmentResponse
-	(*CreateAppointmentResponse)(nil),               // 309: reservation.edge.b.v1.CreateAppointmentResponse
-	(*MoveAppointmentResponse)(nil),                 // 310: reservation.edge.b.v1.MoveAppointmentResponse
-	(*CancelAppointmentResponse)(nil),               // 311: reservation.edge.b.v1.CancelAppointmentResponse
-	(*CreateAppointmentHoldResponse)(nil),           // 312: reservation.edge.b.v1.CreateAppointmentHoldResponse
-	(*ListAssignmentsResponse)(nil),                 // 313: reservation.edge.b.v1.ListAssignmentsResponse
-	(*GetTestClockResponse)(nil),                    // 314: reservation.edge.b.v1.GetTestClockResponse
-	(*AdvanceTestClockResponse)(nil),                // 315: reservation.edge.b.v1.AdvanceTestClockResponse
-	(*ResetTestDataResponse)(nil),                   // 316: reservation.edge.b.v1.ResetTestDataResponse
+	(*GetTakingsReportRequest)(nil),                 // 98: reservation.edge.b.v1.GetTakingsReportRequest
+	(*GetAttendanceReportRequest)(nil),              // 99: reservation.edge.b.v1.GetAttendanceReportRequest
+	(*GetCreditsReportRequest)(nil),                 // 100: reservation.edge.b.v1.GetCreditsReportRequest
+	(*GetCustomersReportRequest)(nil),               // 101: reservation.edge.b.v1.GetCustomersReportRequest
+	(*ListExpiringPassesRequest)(nil),               // 102: reservation.edge.b.v1.ListExpiringPassesRequest
+	(*ListRequestsRequest)(nil),                     // 103: reservation.edge.b.v1.ListRequestsRequest
+	(*GetRequestRequest)(nil),                       // 104: reservation.edge.b.v1.GetRequestRequest
+	(*ListPlansRequest)(nil),                        // 105: reservation.edge.b.v1.ListPlansRequest
+	(*GetPlanRequest)(nil),                          // 106: reservation.edge.b.v1.GetPlanRequest
+	(*CreatePlanRequest)(nil),                       // 107: reservation.edge.b.v1.CreatePlanRequest
+	(*UpdatePlanRequest)(nil),                       // 108: reservation.edge.b.v1.UpdatePlanRequest
+	(*ListSubscriptionsRequest)(nil),                // 109: reservation.edge.b.v1.ListSubscriptionsRequest
+	(*GetSubscriptionRequest)(nil),                  // 110: reservation.edge.b.v1.GetSubscriptionRequest
+	(*CreateSubscriptionRequest)(nil),               // 111: reservation.edge.b.v1.CreateSubscriptionRequest
+	(*ListSubscriptionPeriodsRequest)(nil),          // 112: reservation.edge.b.v1.ListSubscriptionPeriodsRequest
+	(*ListAccountEntriesRequest)(nil),               // 113: reservation.edge.b.v1.ListAccountEntriesRequest
+	(*PauseSubscriptionRequest)(nil),                // 114: reservation.edge.b.v1.PauseSubscriptionRequest
+	(*ResumeSubscriptionRequest)(nil),               // 115: reservation.edge.b.v1.ResumeSubscriptionRequest
+	(*PreviewPlanChangeRequest)(nil),                // 116: reservation.edge.b.v1.PreviewPlanChangeRequest
+	(*ChangePlanRequest)(nil),                       // 117: reservation.edge.b.v1.ChangePlanRequest
+	(*WithdrawPlanChangeRequest)(nil),               // 118: reservation.edge.b.v1.WithdrawPlanChangeRequest
+	(*PreviewSubscriptionCancellationRequest)(nil),  // 119: reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
+	(*CancelSubscriptionRequest)(nil),               // 120: reservation.edge.b.v1.CancelSubscriptionRequest
+	(*WithdrawCancellationRequest)(nil),             // 121: reservation.edge.b.v1.WithdrawCancellationRequest
+	(*RecordPaymentRequest)(nil),                    // 122: reservation.edge.b.v1.RecordPaymentRequest
+	(*RecordPaymentFailureRequest)(nil),             // 123: reservation.edge.b.v1.RecordPaymentFailureRequest
+	(*WaivePaymentRequest)(nil),                     // 124: reservation.edge.b.v1.WaivePaymentRequest
+	(*RecordRefundRequest)(nil),                     // 125: reservation.edge.b.v1.RecordRefundRequest
+	(*GetSubscriptionSettingsRequest)(nil),          // 126: reservation.edge.b.v1.GetSubscriptionSettingsRequest
+	(*UpdateSubscriptionSettingsRequest)(nil),       // 127: reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
+	(*ListMediaRequest)(nil),                        // 128: reservation.edge.b.v1.ListMediaRequest
+	(*GetMediaItemRequest)(nil),                     // 129: reservation.edge.b.v1.GetMediaItemRequest
+	(*CreateMediaItemRequest)(nil),                  // 130: reservation.edge.b.v1.CreateMediaItemRequest
+	(*UpdateMediaItemRequest)(nil),                  // 131: reservation.edge.b.v1.UpdateMediaItemRequest
+	(*DeleteMediaItemRequest)(nil),                  // 132: reservation.edge.b.v1.DeleteMediaItemRequest
+	(*CreateUploadRequest)(nil),                     // 133: reservation.edge.b.v1.CreateUploadRequest
+	(*GetUploadRequest)(nil),                        // 134: reservation.edge.b.v1.GetUploadRequest
+	(*CompleteUploadRequest)(nil),                   // 135: reservation.edge.b.v1.CompleteUploadRequest
+	(*CancelUploadRequest)(nil),                     // 136: reservation.edge.b.v1.CancelUploadRequest
+	(*CreatePlaybackLinkRequest)(nil),               // 137: reservation.edge.b.v1.CreatePlaybackLinkRequest
+	(*RecordProgressRequest)(nil),                   // 138: reservation.edge.b.v1.RecordProgressRequest
+	(*ListMediaCollectionsRequest)(nil),             // 139: reservation.edge.b.v1.ListMediaCollectionsRequest
+	(*GetMediaCollectionRequest)(nil),               // 140: reservation.edge.b.v1.GetMediaCollectionRequest
+	(*CreateMediaCollectionRequest)(nil),            // 141: reservation.edge.b.v1.CreateMediaCollectionRequest
+	(*UpdateMediaCollectionRequest)(nil),            // 142: reservation.edge.b.v1.UpdateMediaCollectionRequest
+	(*DeleteMediaCollectionRequest)(nil),            // 143: reservation.edge.b.v1.DeleteMediaCollectionRequest
+	(*ListMediaEntitlementsRequest)(nil),            // 144: reservation.edge.b.v1.ListMediaEntitlementsRequest
+	(*GetMediaEntitlementRequest)(nil),              // 145: reservation.edge.b.v1.GetMediaEntitlementRequest
+	(*CreateMediaEntitlementRequest)(nil),           // 146: reservation.edge.b.v1.CreateMediaEntitlementRequest
+	(*DeleteMediaEntitlementRequest)(nil),           // 147: reservation.edge.b.v1.DeleteMediaEntitlementRequest
+	(*ListCustomerMediaRequest)(nil),                // 148: reservation.edge.b.v1.ListCustomerMediaRequest
+	(*GetCustomerMediaRequest)(nil),                 // 149: reservation.edge.b.v1.GetCustomerMediaRequest
+	(*ListStaffRequest)(nil),                        // 150: reservation.edge.b.v1.ListStaffRequest
+	(*GetStaffMemberRequest)(nil),                   // 151: reservation.edge.b.v1.GetStaffMemberRequest
+	(*CreateStaffMemberRequest)(nil),                // 152: reservation.edge.b.v1.CreateStaffMemberRequest
+	(*UpdateStaffMemberRequest)(nil),                // 153: reservation.edge.b.v1.UpdateStaffMemberRequest
+	(*GetWorkingHoursRequest)(nil),                  // 154: reservation.edge.b.v1.GetWorkingHoursRequest
+	(*UpdateWorkingHoursRequest)(nil),               // 155: reservation.edge.b.v1.UpdateWorkingHoursRequest
+	(*ListTimeOffRequest)(nil),                      // 156: reservation.edge.b.v1.ListTimeOffRequest
+	(*GetTimeOffRequest)(nil),                       // 157: reservation.edge.b.v1.GetTimeOffRequest
+	(*CreateTimeOffRequest)(nil),                    // 158: reservation.edge.b.v1.CreateTimeOffRequest
+	(*DeleteTimeOffRequest)(nil),                    // 159: reservation.edge.b.v1.DeleteTimeOffRequest
+	(*ListHolidaysRequest)(nil),                     // 160: reservation.edge.b.v1.ListHolidaysRequest
+	(*GetHolidayRequest)(nil),                       // 161: reservation.edge.b.v1.GetHolidayRequest
+	(*CreateHolidayRequest)(nil),                    // 162: reservation.edge.b.v1.CreateHolidayRequest
+	(*DeleteHolidayRequest)(nil),                    // 163: reservation.edge.b.v1.DeleteHolidayRequest
+	(*ListRoomsRequest)(nil),                        // 164: reservation.edge.b.v1.ListRoomsRequest
+	(*GetRoomRequest)(nil),                          // 165: reservation.edge.b.v1.GetRoomRequest
+	(*CreateRoomRequest)(nil),                       // 166: reservation.edge.b.v1.CreateRoomRequest
+	(*UpdateRoomRequest)(nil),                       // 167: reservation.edge.b.v1.UpdateRoomRequest
+	(*ListAppointmentTypesRequest)(nil),             // 168: reservation.edge.b.v1.ListAppointmentTypesRequest
+	(*GetAppointmentTypeRequest)(nil),               // 169: reservation.edge.b.v1.GetAppointmentTypeRequest
+	(*CreateAppointmentTypeRequest)(nil),            // 170: reservation.edge.b.v1.CreateAppointmentTypeRequest
+	(*UpdateAppointmentTypeRequest)(nil),            // 171: reservation.edge.b.v1.UpdateAppointmentTypeRequest
+	(*FindSlotsRequest)(nil),                        // 172: reservation.edge.b.v1.FindSlotsRequest
+	(*ListAppointmentsRequest)(nil),                 // 173: reservation.edge.b.v1.ListAppointmentsRequest
+	(*GetAppointmentRequest)(nil),                   // 174: reservation.edge.b.v1.GetAppointmentRequest
+	(*CreateAppointmentRequest)(nil),                // 175: reservation.edge.b.v1.CreateAppointmentRequest
+	(*MoveAppointmentRequest)(nil),                  // 176: reservation.edge.b.v1.MoveAppointmentRequest
+	(*CancelAppointmentRequest)(nil),                // 177: reservation.edge.b.v1.CancelAppointmentRequest
+	(*CreateAppointmentHoldRequest)(nil),            // 178: reservation.edge.b.v1.CreateAppointmentHoldRequest
+	(*ListAssignmentsRequest)(nil),                  // 179: reservation.edge.b.v1.ListAssignmentsRequest
+	(*GetTestClockRequest)(nil),                     // 180: reservation.edge.b.v1.GetTestClockRequest
+	(*AdvanceTestClockRequest)(nil),                 // 181: reservation.edge.b.v1.AdvanceTestClockRequest
+	(*ResetTestDataRequest)(nil),                    // 182: reservation.edge.b.v1.ResetTestDataRequest
+	(*ListEventsResponse)(nil),                      // 183: reservation.edge.b.v1.ListEventsResponse
+	(*GetEventResponse)(nil),                        // 184: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventResponse)(nil),                     // 185: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventResponse)(nil),                     // 186: reservation.edge.b.v1.UpdateEventResponse
+	(*DeleteEventResponse)(nil),                     // 187: reservation.edge.b.v1.DeleteEventResponse
+	(*ListRegistrationsResponse)(nil),               // 188: reservation.edge.b.v1.ListRegistrationsResponse
+	(*CreateRegistrationResponse)(nil),              // 189: reservation.edge.b.v1.CreateRegistrationResponse
+	(*GetRegistrationResponse)(nil),                 // 190: reservation.edge.b.v1.GetRegistrationResponse
+	(*DeleteRegistrationResponse)(nil),              // 191: reservation.edge.b.v1.DeleteRegistrationResponse
+	(*AddEventDateResponse)(nil),                    // 192: reservation.edge.b.v1.AddEventDateResponse
+	(*ListEventDatesResponse)(nil),                  // 193: reservation.edge.b.v1.ListEventDatesResponse
+	(*GetEventDateResponse)(nil),                    // 194: reservation.edge.b.v1.GetEventDateResponse
+	(*UpdateEventDateResponse)(nil),                 // 195: reservation.edge.b.v1.UpdateEventDateResponse
+	(*CancelEventDateResponse)(nil),                 // 196: reservation.edge.b.v1.CancelEventDateResponse
+	(*JoinWaitlistResponse)(nil),                    // 197: reservation.edge.b.v1.JoinWaitlistResponse
+	(*ListAllRegistrationsResponse)(nil),            // 198: reservation.edge.b.v1.ListAllRegistrationsResponse
+	(*GetAnyRegistrationResponse)(nil),              // 199: reservation.edge.b.v1.GetAnyRegistrationResponse
+	(*CancelRegistrationResponse)(nil),              // 200: reservation.edge.b.v1.CancelRegistrationResponse
+	(*PreviewCancellationResponse)(nil),             // 201: reservation.edge.b.v1.PreviewCancellationResponse
+	(*RefundRegistrationResponse)(nil),              // 202: reservation.edge.b.v1.RefundRegistrationResponse
+	(*RecordAttendanceResponse)(nil),                // 203: reservation.edge.b.v1.RecordAttendanceResponse
+	(*MoveRegistrationResponse)(nil),                // 204: reservation.edge.b.v1.MoveRegistrationResponse
+	(*PreviewMoveResponse)(nil),                     // 205: reservation.edge.b.v1.PreviewMoveResponse
+	(*TransferRegistrationResponse)(nil),            // 206: reservation.edge.b.v1.TransferRegistrationResponse
+	(*SwapRegistrationsResponse)(nil),               // 207: reservation.edge.b.v1.SwapRegistrationsResponse
+	(*ListHistoryResponse)(nil),                     // 208: reservation.edge.b.v1.ListHistoryResponse
+	(*ListTransactionsResponse)(nil),                // 209: reservation.edge.b.v1.ListTransactionsResponse
+	(*CreateTransactionResponse)(nil),               // 210: reservation.edge.b.v1.CreateTransactionResponse
+	(*GetTransactionResponse)(nil),                  // 211: reservation.edge.b.v1.GetTransactionResponse
+	(*CreateHoldResponse)(nil),                      // 212: reservation.edge.b.v1.CreateHoldResponse
+	(*GetHoldResponse)(nil),                         // 213: reservation.edge.b.v1.GetHoldResponse
+	(*ConfirmHoldResponse)(nil),                     // 214: reservation.edge.b.v1.ConfirmHoldResponse
+	(*DeleteHoldResponse)(nil),                      // 215: reservation.edge.b.v1.DeleteHoldResponse
+	(*ListWaitlistEntriesResponse)(nil),             // 216: reservation.edge.b.v1.ListWaitlistEntriesResponse
+	(*GetWaitlistEntryResponse)(nil),                // 217: reservation.edge.b.v1.GetWaitlistEntryResponse
+	(*AcceptOfferResponse)(nil),                     // 218: reservation.edge.b.v1.AcceptOfferResponse
+	(*DeleteWaitlistEntryResponse)(nil),             // 219: reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	(*ListCalendarsResponse)(nil),                   // 220: reservation.edge.b.v1.ListCalendarsResponse
+	(*GetCalendarResponse)(nil),                     // 221: reservation.edge.b.v1.GetCalendarResponse
+	(*CreateCalendarResponse)(nil),                  // 222: reservation.edge.b.v1.CreateCalendarResponse
+	(*DeleteCalendarResponse)(nil),                  // 223: reservation.edge.b.v1.DeleteCalendarResponse
+	(*ListDiscountCodesResponse)(nil),               // 224: reservation.edge.b.v1.ListDiscountCodesResponse
+	(*GetDiscountCodeResponse)(nil),                 // 225: reservation.edge.b.v1.GetDiscountCodeResponse
+	(*CreateDiscountCodeResponse)(nil),              // 226: reservation.edge.b.v1.CreateDiscountCodeResponse
+	(*UpdateDiscountCodeResponse)(nil),              // 227: reservation.edge.b.v1.UpdateDiscountCodeResponse
+	(*ListLedgerResponse)(nil),                      // 228: reservation.edge.b.v1.ListLedgerResponse
+	(*ListWebhookEndpointsResponse)(nil),            // 229: reservation.edge.b.v1.ListWebhookEndpointsResponse
+	(*GetWebhookEndpointResponse)(nil),              // 230: reservation.edge.b.v1.GetWebhookEndpointResponse
+	(*CreateWebhookEndpointResponse)(nil),           // 231: reservation.edge.b.v1.CreateWebhookEndpointResponse
+	(*UpdateWebhookEndpointResponse)(nil),           // 232: reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	(*DeleteWebhookEndpointResponse)(nil),           // 233: reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	(*GetWebhookSecretResponse)(nil),                // 234: reservation.edge.b.v1.GetWebhookSecretResponse
+	(*RotateWebhookSecretResponse)(nil),             // 235: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*SendWebhookTestResponse)(nil),                 // 236: reservation.edge.b.v1.SendWebhookTestResponse
+	(*ListWebhookDeliveriesResponse)(nil),           // 237: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryResponse)(nil),              // 238: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryResponse)(nil),           // 239: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*ReplayWebhookDeliveriesResponse)(nil),         // 240: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesResponse)(nil),             // 241: reservation.edge.b.v1.ListWebhookMessagesResponse
+	(*GetTakingsReportResponse)(nil),                // 242: reservation.edge.b.v1.GetTakingsReportResponse
+	(*GetAttendanceReportResponse)(nil),             // 243: reservation.edge.b.v1.GetAttendanceReportResponse
+	(*GetCreditsReportResponse)(nil),                // 244: reservation.edge.b.v1.GetCreditsReportResponse
+	(*GetCustomersReportResponse)(nil),              // 245: reservation.edge.b.v1.GetCustomersReportResponse
+	(*ListExpiringPassesResponse)(nil),              // 246: reservation.edge.b.v1.ListExpiringPassesResponse
+	(*ListRequestsResponse)(nil),                    // 247: reservation.edge.b.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),                      // 248: reservation.edge.b.v1.GetRequestResponse
+	(*ListPlansResponse)(nil),                       // 249: reservation.edge.b.v1.ListPlansResponse
+	(*GetPlanResponse)(nil),                         // 250: reservation.edge.b.v1.GetPlanResponse
+	(*CreatePlanResponse)(nil),                      // 251: reservation.edge.b.v1.CreatePlanResponse
+	(*UpdatePlanResponse)(nil),                      // 252: reservation.edge.b.v1.UpdatePlanResponse
+	(*ListSubscriptionsResponse)(nil),               // 253: reservation.edge.b.v1.ListSubscriptionsResponse
+	(*GetSubscriptionResponse)(nil),                 // 254: reservation.edge.b.v1.GetSubscriptionResponse
+	(*CreateSubscriptionResponse)(nil),              // 255: reservation.edge.b.v1.CreateSubscriptionResponse
+	(*ListSubscriptionPeriodsResponse)(nil),         // 256: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	(*ListAccountEntriesResponse)(nil),              // 257: reservation.edge.b.v1.ListAccountEntriesResponse
+	(*PauseSubscriptionResponse)(nil),               // 258: reservation.edge.b.v1.PauseSubscriptionResponse
+	(*ResumeSubscriptionResponse)(nil),              // 259: reservation.edge.b.v1.ResumeSubscriptionResponse
+	(*PreviewPlanChangeResponse)(nil),               // 260: reservation.edge.b.v1.PreviewPlanChangeResponse
+	(*ChangePlanResponse)(nil),                      // 261: reservation.edge.b.v1.ChangePlanResponse
+	(*WithdrawPlanChangeResponse)(nil),              // 262: reservation.edge.b.v1.WithdrawPlanChangeResponse
+	(*PreviewSubscriptionCancellationResponse)(nil), // 263: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	(*CancelSubscriptionResponse)(nil),              // 264: reservation.edge.b.v1.CancelSubscriptionResponse
+	(*WithdrawCancellationResponse)(nil),            // 265: reservation.edge.b.v1.WithdrawCancellationResponse
+	(*RecordPaymentResponse)(nil),                   // 266: reservation.edge.b.v1.RecordPaymentResponse
+	(*RecordPaymentFailureResponse)(nil),            // 267: reservation.edge.b.v1.RecordPaymentFailureResponse
+	(*WaivePaymentResponse)(nil),                    // 268: reservation.edge.b.v1.WaivePaymentResponse
+	(*RecordRefundResponse)(nil),                    // 269: reservation.edge.b.v1.RecordRefundResponse
+	(*GetSubscriptionSettingsResponse)(nil),         // 270: reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	(*UpdateSubscriptionSettingsResponse)(nil),      // 271: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	(*ListMediaResponse)(nil),                       // 272: reservation.edge.b.v1.ListMediaResponse
+	(*GetMediaItemResponse)(nil),                    // 273: reservation.edge.b.v1.GetMediaItemResponse
+	(*CreateMediaItemResponse)(nil),                 // 274: reservation.edge.b.v1.CreateMediaItemResponse
+	(*UpdateMediaItemResponse)(nil),                 // 275: reservation.edge.b.v1.UpdateMediaItemResponse
+	(*DeleteMediaItemResponse)(nil),                 // 276: reservation.edge.b.v1.DeleteMediaItemResponse
+	(*CreateUploadResponse)(nil),                    // 277: reservation.edge.b.v1.CreateUploadResponse
+	(*GetUploadResponse)(nil),                       // 278: reservation.edge.b.v1.GetUploadResponse
+	(*CompleteUploadResponse)(nil),                  // 279: reservation.edge.b.v1.CompleteUploadResponse
+	(*CancelUploadResponse)(nil),                    // 280: reservation.edge.b.v1.CancelUploadResponse
+	(*CreatePlaybackLinkResponse)(nil),              // 281: reservation.edge.b.v1.CreatePlaybackLinkResponse
+	(*RecordProgressResponse)(nil),                  // 282: reservation.edge.b.v1.RecordProgressResponse
+	(*ListMediaCollectionsResponse)(nil),            // 283: reservation.edge.b.v1.ListMediaCollectionsResponse
+	(*GetMediaCollectionResponse)(nil),              // 284: reservation.edge.b.v1.GetMediaCollectionResponse
+	(*CreateMediaCollectionResponse)(nil),           // 285: reservation.edge.b.v1.CreateMediaCollectionResponse
+	(*UpdateMediaCollectionResponse)(nil),           // 286: reservation.edge.b.v1.UpdateMediaCollectionResponse
+	(*DeleteMediaCollectionResponse)(nil),           // 287: reservation.edge.b.v1.DeleteMediaCollectionResponse
+	(*ListMediaEntitlementsResponse)(nil),           // 288: reservation.edge.b.v1.ListMediaEntitlementsResponse
+	(*GetMediaEntitlementResponse)(nil),             // 289: reservation.edge.b.v1.GetMediaEntitlementResponse
+	(*CreateMediaEntitlementResponse)(nil),          // 290: reservation.edge.b.v1.CreateMediaEntitlementResponse
+	(*DeleteMediaEntitlementResponse)(nil),          // 291: reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	(*ListCustomerMediaResponse)(nil),               // 292: reservation.edge.b.v1.ListCustomerMediaResponse
+	(*GetCustomerMediaResponse)(nil),                // 293: reservation.edge.b.v1.GetCustomerMediaResponse
+	(*ListStaffResponse)(nil),                       // 294: reservation.edge.b.v1.ListStaffResponse
+	(*GetStaffMemberResponse)(nil),                  // 295: reservation.edge.b.v1.GetStaffMemberResponse
+	(*CreateStaffMemberResponse)(nil),               // 296: reservation.edge.b.v1.CreateStaffMemberResponse
+	(*UpdateStaffMemberResponse)(nil),               // 297: reservation.edge.b.v1.UpdateStaffMemberResponse
+	(*GetWorkingHoursResponse)(nil),                 // 298: reservation.edge.b.v1.GetWorkingHoursResponse
+	(*UpdateWorkingHoursResponse)(nil),              // 299: reservation.edge.b.v1.UpdateWorkingHoursResponse
+	(*ListTimeOffResponse)(nil),                     // 300: reservation.edge.b.v1.ListTimeOffResponse
+	(*GetTimeOffResponse)(nil),                      // 301: reservation.edge.b.v1.GetTimeOffResponse
+	(*CreateTimeOffResponse)(nil),                   // 302: reservation.edge.b.v1.CreateTimeOffResponse
+	(*DeleteTimeOffResponse)(nil),                   // 303: reservation.edge.b.v1.DeleteTimeOffResponse
+	(*ListHolidaysResponse)(nil),                    // 304: reservation.edge.b.v1.ListHolidaysResponse
+	(*GetHolidayResponse)(nil),                      // 305: reservation.edge.b.v1.GetHolidayResponse
+	(*CreateHolidayResponse)(nil),                   // 306: reservation.edge.b.v1.CreateHolidayResponse
+	(*DeleteHolidayResponse)(nil),                   // 307: reservation.edge.b.v1.DeleteHolidayResponse
+	(*ListRoomsResponse)(nil),                       // 308: reservation.edge.b.v1.ListRoomsResponse
+	(*GetRoomResponse)(nil),                         // 309: reservation.edge.b.v1.GetRoomResponse
+	(*CreateRoomResponse)(nil),                      // 310: reservation.edge.b.v1.CreateRoomResponse
+	(*UpdateRoomResponse)(nil),                      // 311: reservation.edge.b.v1.UpdateRoomResponse
+	(*ListAppointmentTypesResponse)(nil),            // 312: reservation.edge.b.v1.ListAppointmentTypesResponse
+	(*GetAppointmentTypeResponse)(nil),              // 313: reservation.edge.b.v1.GetAppointmentTypeResponse
+	(*CreateAppointmentTypeResponse)(nil),           // 314: reservation.edge.b.v1.CreateAppointmentTypeResponse
+	(*UpdateAppointmentTypeResponse)(nil),           // 315: reservation.edge.b.v1.UpdateAppointmentTypeResponse
+	(*FindSlotsResponse)(nil),                       // 316: reservation.edge.b.v1.FindSlotsResponse
+	(*ListAppointmentsResponse)(nil),                // 317: reservation.edge.b.v1.ListAppointmentsResponse
+	(*GetAppointmentResponse)(nil),                  // 318: reservation.edge.b.v1.GetAppointmentResponse
+	(*CreateAppointmentResponse)(nil),               // 319: reservation.edge.b.v1.CreateAppointmentResponse
+	(*MoveAppointmentResponse)(nil),                 // 320: reservation.edge.b.v1.MoveAppointmentResponse
+	(*CancelAppointmentResponse)(nil),               // 321: reservation.edge.b.v1.CancelAppointmentResponse
+	(*CreateAppointmentHoldResponse)(nil),           // 322: reservation.edge.b.v1.CreateAppointmentHoldResponse
+	(*ListAssignmentsResponse)(nil),                 // 323: reservation.edge.b.v1.ListAssignmentsResponse
+	(*GetTestClockResponse)(nil),                    // 324: reservation.edge.b.v1.GetTestClockResponse
+	(*AdvanceTestClockResponse)(nil),                // 325: reservation.edge.b.v1.AdvanceTestClockResponse
+	(*ResetTestDataResponse)(nil),                   // 326: reservation.edge.b.v1.ResetTestDataResponse
 }
 var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	2,   // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
@@ -3263,240 +3278,250 @@ var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	95,  // 95: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
 	96,  // 96: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
 	97,  // 97: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
-	98,  // 98: reservation.edge.b.v1.InterfaceBService.ListRequests:input_type -> reservation.edge.b.v1.ListRequestsRequest
-	99,  // 99: reservation.edge.b.v1.InterfaceBService.GetRequest:input_type -> reservation.edge.b.v1.GetRequestRequest
-	100, // 100: reservation.edge.b.v1.InterfaceBService.ListPlans:input_type -> reservation.edge.b.v1.ListPlansRequest
-	101, // 101: reservation.edge.b.v1.InterfaceBService.GetPlan:input_type -> reservation.edge.b.v1.GetPlanRequest
-	102, // 102: reservation.edge.b.v1.InterfaceBService.CreatePlan:input_type -> reservation.edge.b.v1.CreatePlanRequest
-	103, // 103: reservation.edge.b.v1.InterfaceBService.UpdatePlan:input_type -> reservation.edge.b.v1.UpdatePlanRequest
-	104, // 104: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:input_type -> reservation.edge.b.v1.ListSubscriptionsRequest
-	105, // 105: reservation.edge.b.v1.InterfaceBService.GetSubscription:input_type -> reservation.edge.b.v1.GetSubscriptionRequest
-	106, // 106: reservation.edge.b.v1.InterfaceBService.CreateSubscription:input_type -> reservation.edge.b.v1.CreateSubscriptionRequest
-	107, // 107: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:input_type -> reservation.edge.b.v1.ListSubscriptionPeriodsRequest
-	108, // 108: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:input_type -> reservation.edge.b.v1.ListAccountEntriesRequest
-	109, // 109: reservation.edge.b.v1.InterfaceBService.PauseSubscription:input_type -> reservation.edge.b.v1.PauseSubscriptionRequest
-	110, // 110: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:input_type -> reservation.edge.b.v1.ResumeSubscriptionRequest
-	111, // 111: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:input_type -> reservation.edge.b.v1.PreviewPlanChangeRequest
-	112, // 112: reservation.edge.b.v1.InterfaceBService.ChangePlan:input_type -> reservation.edge.b.v1.ChangePlanRequest
-	113, // 113: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:input_type -> reservation.edge.b.v1.WithdrawPlanChangeRequest
-	114, // 114: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:input_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
-	115, // 115: reservation.edge.b.v1.InterfaceBService.CancelSubscription:input_type -> reservation.edge.b.v1.CancelSubscriptionRequest
-	116, // 116: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:input_type -> reservation.edge.b.v1.WithdrawCancellationRequest
-	117, // 117: reservation.edge.b.v1.InterfaceBService.RecordPayment:input_type -> reservation.edge.b.v1.RecordPaymentRequest
-	118, // 118: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:input_type -> reservation.edge.b.v1.RecordPaymentFailureRequest
-	119, // 119: reservation.edge.b.v1.InterfaceBService.WaivePayment:input_type -> reservation.edge.b.v1.WaivePaymentRequest
-	120, // 120: reservation.edge.b.v1.InterfaceBService.RecordRefund:input_type -> reservation.edge.b.v1.RecordRefundRequest
-	121, // 121: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:input_type -> reservation.edge.b.v1.GetSubscriptionSettingsRequest
-	122, // 122: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:input_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
-	123, // 123: reservation.edge.b.v1.InterfaceBService.ListMedia:input_type -> reservation.edge.b.v1.ListMediaRequest
-	124, // 124: reservation.edge.b.v1.InterfaceBService.GetMediaItem:input_type -> reservation.edge.b.v1.GetMediaItemRequest
-	125, // 125: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:input_type -> reservation.edge.b.v1.CreateMediaItemRequest
-	126, // 126: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:input_type -> reservation.edge.b.v1.UpdateMediaItemRequest
-	127, // 127: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:input_type -> reservation.edge.b.v1.DeleteMediaItemRequest
-	128, // 128: reservation.edge.b.v1.InterfaceBService.CreateUpload:input_type -> reservation.edge.b.v1.CreateUploadRequest
-	129, // 129: reservation.edge.b.v1.InterfaceBService.GetUpload:input_type -> reservation.edge.b.v1.GetUploadRequest
-	130, // 130: reservation.edge.b.v1.InterfaceBService.CompleteUpload:input_type -> reservation.edge.b.v1.CompleteUploadRequest
-	131, // 131: reservation.edge.b.v1.InterfaceBService.CancelUpload:input_type -> reservation.edge.b.v1.CancelUploadRequest
-	132, // 132: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:input_type -> reservation.edge.b.v1.CreatePlaybackLinkRequest
-	133, // 133: reservation.edge.b.v1.InterfaceBService.RecordProgress:input_type -> reservation.edge.b.v1.RecordProgressRequest
-	134, // 134: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:input_type -> reservation.edge.b.v1.ListMediaCollectionsRequest
-	135, // 135: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:input_type -> reservation.edge.b.v1.GetMediaCollectionRequest
-	136, // 136: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:input_type -> reservation.edge.b.v1.CreateMediaCollectionRequest
-	137, // 137: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:input_type -> reservation.edge.b.v1.UpdateMediaCollectionRequest
-	138, // 138: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:input_type -> reservation.edge.b.v1.DeleteMediaCollectionRequest
-	139, // 139: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:input_type -> reservation.edge.b.v1.ListMediaEntitlementsRequest
-	140, // 140: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:input_type -> reservation.edge.b.v1.GetMediaEntitlementRequest
-	141, // 141: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:input_type -> reservation.edge.b.v1.CreateMediaEntitlementRequest
-	142, // 142: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:input_type -> reservation.edge.b.v1.DeleteMediaEntitlementRequest
-	143, // 143: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:input_type -> reservation.edge.b.v1.ListCustomerMediaRequest
-	144, // 144: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:input_type -> reservation.edge.b.v1.GetCustomerMediaRequest
-	145, // 145: reservation.edge.b.v1.InterfaceBService.ListStaff:input_type -> reservation.edge.b.v1.ListStaffRequest
-	146, // 146: reservation.edge.b.v1.InterfaceBService.GetStaffMember:input_type -> reservation.edge.b.v1.GetStaffMemberRequest
-	147, // 147: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:input_type -> reservation.edge.b.v1.CreateStaffMemberRequest
-	148, // 148: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:input_type -> reservation.edge.b.v1.UpdateStaffMemberRequest
-	149, // 149: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:input_type -> reservation.edge.b.v1.GetWorkingHoursRequest
-	150, // 150: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:input_type -> reservation.edge.b.v1.UpdateWorkingHoursRequest
-	151, // 151: reservation.edge.b.v1.InterfaceBService.ListTimeOff:input_type -> reservation.edge.b.v1.ListTimeOffRequest
-	152, // 152: reservation.edge.b.v1.InterfaceBService.GetTimeOff:input_type -> reservation.edge.b.v1.GetTimeOffRequest
-	153, // 153: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:input_type -> reservation.edge.b.v1.CreateTimeOffRequest
-	154, // 154: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:input_type -> reservation.edge.b.v1.DeleteTimeOffRequest
-	155, // 155: reservation.edge.b.v1.InterfaceBService.ListHolidays:input_type -> reservation.edge.b.v1.ListHolidaysRequest
-	156, // 156: reservation.edge.b.v1.InterfaceBService.GetHoliday:input_type -> reservation.edge.b.v1.GetHolidayRequest
-	157, // 157: reservation.edge.b.v1.InterfaceBService.CreateHoliday:input_type -> reservation.edge.b.v1.CreateHolidayRequest
-	158, // 158: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:input_type -> reservation.edge.b.v1.DeleteHolidayRequest
-	159, // 159: reservation.edge.b.v1.InterfaceBService.ListRooms:input_type -> reservation.edge.b.v1.ListRoomsRequest
-	160, // 160: reservation.edge.b.v1.InterfaceBService.GetRoom:input_type -> reservation.edge.b.v1.GetRoomRequest
-	161, // 161: reservation.edge.b.v1.InterfaceBService.CreateRoom:input_type -> reservation.edge.b.v1.CreateRoomRequest
-	162, // 162: reservation.edge.b.v1.InterfaceBService.UpdateRoom:input_type -> reservation.edge.b.v1.UpdateRoomRequest
-	163, // 163: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:input_type -> reservation.edge.b.v1.ListAppointmentTypesRequest
-	164, // 164: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:input_type -> reservation.edge.b.v1.GetAppointmentTypeRequest
-	165, // 165: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:input_type -> reservation.edge.b.v1.CreateAppointmentTypeRequest
-	166, // 166: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:input_type -> reservation.edge.b.v1.UpdateAppointmentTypeRequest
-	167, // 167: reservation.edge.b.v1.InterfaceBService.FindSlots:input_type -> reservation.edge.b.v1.FindSlotsRequest
-	168, // 168: reservation.edge.b.v1.InterfaceBService.ListAppointments:input_type -> reservation.edge.b.v1.ListAppointmentsRequest
-	169, // 169: reservation.edge.b.v1.InterfaceBService.GetAppointment:input_type -> reservation.edge.b.v1.GetAppointmentRequest
-	170, // 170: reservation.edge.b.v1.InterfaceBService.CreateAppointment:input_type -> reservation.edge.b.v1.CreateAppointmentRequest
-	171, // 171: reservation.edge.b.v1.InterfaceBService.MoveAppointment:input_type -> reservation.edge.b.v1.MoveAppointmentRequest
-	172, // 172: reservation.edge.b.v1.InterfaceBService.CancelAppointment:input_type -> reservation.edge.b.v1.CancelAppointmentRequest
-	173, // 173: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:input_type -> reservation.edge.b.v1.CreateAppointmentHoldRequest
-	174, // 174: reservation.edge.b.v1.InterfaceBService.ListAssignments:input_type -> reservation.edge.b.v1.ListAssignmentsRequest
-	175, // 175: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
-	176, // 176: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
-	177, // 177: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
-	5,   // 178: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
-	27,  // 179: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
-	28,  // 180: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
-	29,  // 181: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
-	10,  // 182: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
-	178, // 183: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
-	179, // 184: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
-	180, // 185: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
-	181, // 186: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
-	182, // 187: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
-	183, // 188: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
-	184, // 189: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
-	185, // 190: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
-	186, // 191: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
-	187, // 192: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
-	188, // 193: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
-	189, // 194: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
-	190, // 195: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
-	191, // 196: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
-	192, // 197: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
-	193, // 198: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
-	194, // 199: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
-	195, // 200: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
-	196, // 201: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
-	197, // 202: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
-	198, // 203: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
-	199, // 204: reservation.edge.b.v1.InterfaceBService.MoveRegistration:output_type -> reservation.edge.b.v1.MoveRegistrationResponse
-	200, // 205: reservation.edge.b.v1.InterfaceBService.PreviewMove:output_type -> reservation.edge.b.v1.PreviewMoveResponse
-	201, // 206: reservation.edge.b.v1.InterfaceBService.TransferRegistration:output_type -> reservation.edge.b.v1.TransferRegistrationResponse
-	202, // 207: reservation.edge.b.v1.InterfaceBService.SwapRegistrations:output_type -> reservation.edge.b.v1.SwapRegistrationsResponse
-	203, // 208: reservation.edge.b.v1.InterfaceBService.ListHistory:output_type -> reservation.edge.b.v1.ListHistoryResponse
-	204, // 209: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
-	205, // 210: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
-	206, // 211: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
-	207, // 212: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
-	208, // 213: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
-	209, // 214: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
-	210, // 215: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
-	211, // 216: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
-	212, // 217: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
-	213, // 218: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
-	214, // 219: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	14,  // 220: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
-	30,  // 221: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
-	31,  // 222: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
-	32,  // 223: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
-	23,  // 224: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
-	33,  // 225: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
-	34,  // 226: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
-	35,  // 227: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
-	215, // 228: reservation.edge.b.v1.InterfaceBService.ListCalendars:output_type -> reservation.edge.b.v1.ListCalendarsResponse
-	216, // 229: reservation.edge.b.v1.InterfaceBService.GetCalendar:output_type -> reservation.edge.b.v1.GetCalendarResponse
-	217, // 230: reservation.edge.b.v1.InterfaceBService.CreateCalendar:output_type -> reservation.edge.b.v1.CreateCalendarResponse
-	218, // 231: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:output_type -> reservation.edge.b.v1.DeleteCalendarResponse
-	219, // 232: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
-	220, // 233: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
-	221, // 234: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
-	222, // 235: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
-	223, // 236: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
-	224, // 237: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
-	225, // 238: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
-	226, // 239: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
-	227, // 240: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	228, // 241: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	229, // 242: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
-	230, // 243: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
-	231, // 244: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
-	232, // 245: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	233, // 246: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
-	234, // 247: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	235, // 248: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	236, // 249: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
-	237, // 250: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
-	238, // 251: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
-	239, // 252: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
-	240, // 253: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
-	241, // 254: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
-	242, // 255: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
-	243, // 256: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
-	244, // 257: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
-	245, // 258: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
-	246, // 259: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
-	247, // 260: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
-	248, // 261: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
-	249, // 262: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
-	250, // 263: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
-	251, // 264: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
-	252, // 265: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
-	253, // 266: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
-	254, // 267: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
-	255, // 268: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
-	256, // 269: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
-	257, // 270: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
-	258, // 271: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
-	259, // 272: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
-	260, // 273: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
-	261, // 274: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
-	262, // 275: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
-	263, // 276: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
-	264, // 277: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
-	265, // 278: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
-	266, // 279: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
-	267, // 280: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
-	268, // 281: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
-	269, // 282: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
-	270, // 283: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
-	271, // 284: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
-	272, // 285: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
-	273, // 286: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
-	274, // 287: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
-	275, // 288: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
-	276, // 289: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
-	277, // 290: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
-	278, // 291: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
-	279, // 292: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
-	280, // 293: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
-	281, // 294: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
-	282, // 295: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
-	283, // 296: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
-	284, // 297: reservation.edge.b.v1.InterfaceBService.ListStaff:output_type -> reservation.edge.b.v1.ListStaffResponse
-	285, // 298: reservation.edge.b.v1.InterfaceBService.GetStaffMember:output_type -> reservation.edge.b.v1.GetStaffMemberResponse
-	286, // 299: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:output_type -> reservation.edge.b.v1.CreateStaffMemberResponse
-	287, // 300: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:output_type -> reservation.edge.b.v1.UpdateStaffMemberResponse
-	288, // 301: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:output_type -> reservation.edge.b.v1.GetWorkingHoursResponse
-	289, // 302: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:output_type -> reservation.edge.b.v1.UpdateWorkingHoursResponse
-	290, // 303: reservation.edge.b.v1.InterfaceBService.ListTimeOff:output_type -> reservation.edge.b.v1.ListTimeOffResponse
-	291, // 304: reservation.edge.b.v1.InterfaceBService.GetTimeOff:output_type -> reservation.edge.b.v1.GetTimeOffResponse
-	292, // 305: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:output_type -> reservation.edge.b.v1.CreateTimeOffResponse
-	293, // 306: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:output_type -> reservation.edge.b.v1.DeleteTimeOffResponse
-	294, // 307: reservation.edge.b.v1.InterfaceBService.ListHolidays:output_type -> reservation.edge.b.v1.ListHolidaysResponse
-	295, // 308: reservation.edge.b.v1.InterfaceBService.GetHoliday:output_type -> reservation.edge.b.v1.GetHolidayResponse
-	296, // 309: reservation.edge.b.v1.InterfaceBService.CreateHoliday:output_type -> reservation.edge.b.v1.CreateHolidayResponse
-	297, // 310: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:output_type -> reservation.edge.b.v1.DeleteHolidayResponse
-	298, // 311: reservation.edge.b.v1.InterfaceBService.ListRooms:output_type -> reservation.edge.b.v1.ListRoomsResponse
-	299, // 312: reservation.edge.b.v1.InterfaceBService.GetRoom:output_type -> reservation.edge.b.v1.GetRoomResponse
-	300, // 313: reservation.edge.b.v1.InterfaceBService.CreateRoom:output_type -> reservation.edge.b.v1.CreateRoomResponse
-	301, // 314: reservation.edge.b.v1.InterfaceBService.UpdateRoom:output_type -> reservation.edge.b.v1.UpdateRoomResponse
-	302, // 315: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:output_type -> reservation.edge.b.v1.ListAppointmentTypesResponse
-	303, // 316: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:output_type -> reservation.edge.b.v1.GetAppointmentTypeResponse
-	304, // 317: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:output_type -> reservation.edge.b.v1.CreateAppointmentTypeResponse
-	305, // 318: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:output_type -> reservation.edge.b.v1.UpdateAppointmentTypeResponse
-	306, // 319: reservation.edge.b.v1.InterfaceBService.FindSlots:output_type -> reservation.edge.b.v1.FindSlotsResponse
-	307, // 320: reservation.edge.b.v1.InterfaceBService.ListAppointments:output_type -> reservation.edge.b.v1.ListAppointmentsResponse
-	308, // 321: reservation.edge.b.v1.InterfaceBService.GetAppointment:output_type -> reservation.edge.b.v1.GetAppointmentResponse
-	309, // 322: reservation.edge.b.v1.InterfaceBService.CreateAppointment:output_type -> reservation.edge.b.v1.CreateAppointmentResponse
-	310, // 323: reservation.edge.b.v1.InterfaceBService.MoveAppointment:output_type -> reservation.edge.b.v1.MoveAppointmentResponse
-	311, // 324: reservation.edge.b.v1.InterfaceBService.CancelAppointment:output_type -> reservation.edge.b.v1.CancelAppointmentResponse
-	312, // 325: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:output_type -> reservation.edge.b.v1.CreateAppointmentHoldResponse
-	313, // 326: reservation.edge.b.v1.InterfaceBService.ListAssignments:output_type -> reservation.edge.b.v1.ListAssignmentsResponse
-	314, // 327: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
-	315, // 328: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
-	316, // 329: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
-	178, // [178:330] is the sub-list for method output_type
-	26,  // [26:178] is the sub-list for method input_type
+	98,  // 98: reservation.edge.b.v1.InterfaceBService.GetTakingsReport:input_type -> reservation.edge.b.v1.GetTakingsReportRequest
+	99,  // 99: reservation.edge.b.v1.InterfaceBService.GetAttendanceReport:input_type -> reservation.edge.b.v1.GetAttendanceReportRequest
+	100, // 100: reservation.edge.b.v1.InterfaceBService.GetCreditsReport:input_type -> reservation.edge.b.v1.GetCreditsReportRequest
+	101, // 101: reservation.edge.b.v1.InterfaceBService.GetCustomersReport:input_type -> reservation.edge.b.v1.GetCustomersReportRequest
+	102, // 102: reservation.edge.b.v1.InterfaceBService.ListExpiringPasses:input_type -> reservation.edge.b.v1.ListExpiringPassesRequest
+	103, // 103: reservation.edge.b.v1.InterfaceBService.ListRequests:input_type -> reservation.edge.b.v1.ListRequestsRequest
+	104, // 104: reservation.edge.b.v1.InterfaceBService.GetRequest:input_type -> reservation.edge.b.v1.GetRequestRequest
+	105, // 105: reservation.edge.b.v1.InterfaceBService.ListPlans:input_type -> reservation.edge.b.v1.ListPlansRequest
+	106, // 106: reservation.edge.b.v1.InterfaceBService.GetPlan:input_type -> reservation.edge.b.v1.GetPlanRequest
+	107, // 107: reservation.edge.b.v1.InterfaceBService.CreatePlan:input_type -> reservation.edge.b.v1.CreatePlanRequest
+	108, // 108: reservation.edge.b.v1.InterfaceBService.UpdatePlan:input_type -> reservation.edge.b.v1.UpdatePlanRequest
+	109, // 109: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:input_type -> reservation.edge.b.v1.ListSubscriptionsRequest
+	110, // 110: reservation.edge.b.v1.InterfaceBService.GetSubscription:input_type -> reservation.edge.b.v1.GetSubscriptionRequest
+	111, // 111: reservation.edge.b.v1.InterfaceBService.CreateSubscription:input_type -> reservation.edge.b.v1.CreateSubscriptionRequest
+	112, // 112: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:input_type -> reservation.edge.b.v1.ListSubscriptionPeriodsRequest
+	113, // 113: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:input_type -> reservation.edge.b.v1.ListAccountEntriesRequest
+	114, // 114: reservation.edge.b.v1.InterfaceBService.PauseSubscription:input_type -> reservation.edge.b.v1.PauseSubscriptionRequest
+	115, // 115: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:input_type -> reservation.edge.b.v1.ResumeSubscriptionRequest
+	116, // 116: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:input_type -> reservation.edge.b.v1.PreviewPlanChangeRequest
+	117, // 117: reservation.edge.b.v1.InterfaceBService.ChangePlan:input_type -> reservation.edge.b.v1.ChangePlanRequest
+	118, // 118: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:input_type -> reservation.edge.b.v1.WithdrawPlanChangeRequest
+	119, // 119: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:input_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
+	120, // 120: reservation.edge.b.v1.InterfaceBService.CancelSubscription:input_type -> reservation.edge.b.v1.CancelSubscriptionRequest
+	121, // 121: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:input_type -> reservation.edge.b.v1.WithdrawCancellationRequest
+	122, // 122: reservation.edge.b.v1.InterfaceBService.RecordPayment:input_type -> reservation.edge.b.v1.RecordPaymentRequest
+	123, // 123: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:input_type -> reservation.edge.b.v1.RecordPaymentFailureRequest
+	124, // 124: reservation.edge.b.v1.InterfaceBService.WaivePayment:input_type -> reservation.edge.b.v1.WaivePaymentRequest
+	125, // 125: reservation.edge.b.v1.InterfaceBService.RecordRefund:input_type -> reservation.edge.b.v1.RecordRefundRequest
+	126, // 126: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:input_type -> reservation.edge.b.v1.GetSubscriptionSettingsRequest
+	127, // 127: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:input_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
+	128, // 128: reservation.edge.b.v1.InterfaceBService.ListMedia:input_type -> reservation.edge.b.v1.ListMediaRequest
+	129, // 129: reservation.edge.b.v1.InterfaceBService.GetMediaItem:input_type -> reservation.edge.b.v1.GetMediaItemRequest
+	130, // 130: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:input_type -> reservation.edge.b.v1.CreateMediaItemRequest
+	131, // 131: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:input_type -> reservation.edge.b.v1.UpdateMediaItemRequest
+	132, // 132: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:input_type -> reservation.edge.b.v1.DeleteMediaItemRequest
+	133, // 133: reservation.edge.b.v1.InterfaceBService.CreateUpload:input_type -> reservation.edge.b.v1.CreateUploadRequest
+	134, // 134: reservation.edge.b.v1.InterfaceBService.GetUpload:input_type -> reservation.edge.b.v1.GetUploadRequest
+	135, // 135: reservation.edge.b.v1.InterfaceBService.CompleteUpload:input_type -> reservation.edge.b.v1.CompleteUploadRequest
+	136, // 136: reservation.edge.b.v1.InterfaceBService.CancelUpload:input_type -> reservation.edge.b.v1.CancelUploadRequest
+	137, // 137: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:input_type -> reservation.edge.b.v1.CreatePlaybackLinkRequest
+	138, // 138: reservation.edge.b.v1.InterfaceBService.RecordProgress:input_type -> reservation.edge.b.v1.RecordProgressRequest
+	139, // 139: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:input_type -> reservation.edge.b.v1.ListMediaCollectionsRequest
+	140, // 140: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:input_type -> reservation.edge.b.v1.GetMediaCollectionRequest
+	141, // 141: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:input_type -> reservation.edge.b.v1.CreateMediaCollectionRequest
+	142, // 142: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:input_type -> reservation.edge.b.v1.UpdateMediaCollectionRequest
+	143, // 143: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:input_type -> reservation.edge.b.v1.DeleteMediaCollectionRequest
+	144, // 144: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:input_type -> reservation.edge.b.v1.ListMediaEntitlementsRequest
+	145, // 145: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:input_type -> reservation.edge.b.v1.GetMediaEntitlementRequest
+	146, // 146: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:input_type -> reservation.edge.b.v1.CreateMediaEntitlementRequest
+	147, // 147: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:input_type -> reservation.edge.b.v1.DeleteMediaEntitlementRequest
+	148, // 148: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:input_type -> reservation.edge.b.v1.ListCustomerMediaRequest
+	149, // 149: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:input_type -> reservation.edge.b.v1.GetCustomerMediaRequest
+	150, // 150: reservation.edge.b.v1.InterfaceBService.ListStaff:input_type -> reservation.edge.b.v1.ListStaffRequest
+	151, // 151: reservation.edge.b.v1.InterfaceBService.GetStaffMember:input_type -> reservation.edge.b.v1.GetStaffMemberRequest
+	152, // 152: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:input_type -> reservation.edge.b.v1.CreateStaffMemberRequest
+	153, // 153: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:input_type -> reservation.edge.b.v1.UpdateStaffMemberRequest
+	154, // 154: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:input_type -> reservation.edge.b.v1.GetWorkingHoursRequest
+	155, // 155: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:input_type -> reservation.edge.b.v1.UpdateWorkingHoursRequest
+	156, // 156: reservation.edge.b.v1.InterfaceBService.ListTimeOff:input_type -> reservation.edge.b.v1.ListTimeOffRequest
+	157, // 157: reservation.edge.b.v1.InterfaceBService.GetTimeOff:input_type -> reservation.edge.b.v1.GetTimeOffRequest
+	158, // 158: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:input_type -> reservation.edge.b.v1.CreateTimeOffRequest
+	159, // 159: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:input_type -> reservation.edge.b.v1.DeleteTimeOffRequest
+	160, // 160: reservation.edge.b.v1.InterfaceBService.ListHolidays:input_type -> reservation.edge.b.v1.ListHolidaysRequest
+	161, // 161: reservation.edge.b.v1.InterfaceBService.GetHoliday:input_type -> reservation.edge.b.v1.GetHolidayRequest
+	162, // 162: reservation.edge.b.v1.InterfaceBService.CreateHoliday:input_type -> reservation.edge.b.v1.CreateHolidayRequest
+	163, // 163: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:input_type -> reservation.edge.b.v1.DeleteHolidayRequest
+	164, // 164: reservation.edge.b.v1.InterfaceBService.ListRooms:input_type -> reservation.edge.b.v1.ListRoomsRequest
+	165, // 165: reservation.edge.b.v1.InterfaceBService.GetRoom:input_type -> reservation.edge.b.v1.GetRoomRequest
+	166, // 166: reservation.edge.b.v1.InterfaceBService.CreateRoom:input_type -> reservation.edge.b.v1.CreateRoomRequest
+	167, // 167: reservation.edge.b.v1.InterfaceBService.UpdateRoom:input_type -> reservation.edge.b.v1.UpdateRoomRequest
+	168, // 168: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:input_type -> reservation.edge.b.v1.ListAppointmentTypesRequest
+	169, // 169: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:input_type -> reservation.edge.b.v1.GetAppointmentTypeRequest
+	170, // 170: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:input_type -> reservation.edge.b.v1.CreateAppointmentTypeRequest
+	171, // 171: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:input_type -> reservation.edge.b.v1.UpdateAppointmentTypeRequest
+	172, // 172: reservation.edge.b.v1.InterfaceBService.FindSlots:input_type -> reservation.edge.b.v1.FindSlotsRequest
+	173, // 173: reservation.edge.b.v1.InterfaceBService.ListAppointments:input_type -> reservation.edge.b.v1.ListAppointmentsRequest
+	174, // 174: reservation.edge.b.v1.InterfaceBService.GetAppointment:input_type -> reservation.edge.b.v1.GetAppointmentRequest
+	175, // 175: reservation.edge.b.v1.InterfaceBService.CreateAppointment:input_type -> reservation.edge.b.v1.CreateAppointmentRequest
+	176, // 176: reservation.edge.b.v1.InterfaceBService.MoveAppointment:input_type -> reservation.edge.b.v1.MoveAppointmentRequest
+	177, // 177: reservation.edge.b.v1.InterfaceBService.CancelAppointment:input_type -> reservation.edge.b.v1.CancelAppointmentRequest
+	178, // 178: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:input_type -> reservation.edge.b.v1.CreateAppointmentHoldRequest
+	179, // 179: reservation.edge.b.v1.InterfaceBService.ListAssignments:input_type -> reservation.edge.b.v1.ListAssignmentsRequest
+	180, // 180: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
+	181, // 181: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
+	182, // 182: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
+	5,   // 183: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
+	27,  // 184: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
+	28,  // 185: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
+	29,  // 186: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
+	10,  // 187: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
+	183, // 188: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
+	184, // 189: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
+	185, // 190: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
+	186, // 191: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
+	187, // 192: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
+	188, // 193: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
+	189, // 194: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
+	190, // 195: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
+	191, // 196: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
+	192, // 197: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
+	193, // 198: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
+	194, // 199: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
+	195, // 200: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
+	196, // 201: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
+	197, // 202: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
+	198, // 203: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
+	199, // 204: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
+	200, // 205: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
+	201, // 206: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
+	202, // 207: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
+	203, // 208: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
+	204, // 209: reservation.edge.b.v1.InterfaceBService.MoveRegistration:output_type -> reservation.edge.b.v1.MoveRegistrationResponse
+	205, // 210: reservation.edge.b.v1.InterfaceBService.PreviewMove:output_type -> reservation.edge.b.v1.PreviewMoveResponse
+	206, // 211: reservation.edge.b.v1.InterfaceBService.TransferRegistration:output_type -> reservation.edge.b.v1.TransferRegistrationResponse
+	207, // 212: reservation.edge.b.v1.InterfaceBService.SwapRegistrations:output_type -> reservation.edge.b.v1.SwapRegistrationsResponse
+	208, // 213: reservation.edge.b.v1.InterfaceBService.ListHistory:output_type -> reservation.edge.b.v1.ListHistoryResponse
+	209, // 214: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
+	210, // 215: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
+	211, // 216: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
+	212, // 217: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
+	213, // 218: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
+	214, // 219: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
+	215, // 220: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
+	216, // 221: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
+	217, // 222: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
+	218, // 223: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
+	219, // 224: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	14,  // 225: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
+	30,  // 226: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
+	31,  // 227: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
+	32,  // 228: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
+	23,  // 229: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
+	33,  // 230: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
+	34,  // 231: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
+	35,  // 232: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
+	220, // 233: reservation.edge.b.v1.InterfaceBService.ListCalendars:output_type -> reservation.edge.b.v1.ListCalendarsResponse
+	221, // 234: reservation.edge.b.v1.InterfaceBService.GetCalendar:output_type -> reservation.edge.b.v1.GetCalendarResponse
+	222, // 235: reservation.edge.b.v1.InterfaceBService.CreateCalendar:output_type -> reservation.edge.b.v1.CreateCalendarResponse
+	223, // 236: reservation.edge.b.v1.InterfaceBService.DeleteCalendar:output_type -> reservation.edge.b.v1.DeleteCalendarResponse
+	224, // 237: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
+	225, // 238: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
+	226, // 239: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
+	227, // 240: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
+	228, // 241: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
+	229, // 242: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
+	230, // 243: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
+	231, // 244: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
+	232, // 245: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	233, // 246: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	234, // 247: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
+	235, // 248: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
+	236, // 249: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
+	237, // 250: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	238, // 251: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
+	239, // 252: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	240, // 253: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	241, // 254: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
+	242, // 255: reservation.edge.b.v1.InterfaceBService.GetTakingsReport:output_type -> reservation.edge.b.v1.GetTakingsReportResponse
+	243, // 256: reservation.edge.b.v1.InterfaceBService.GetAttendanceReport:output_type -> reservation.edge.b.v1.GetAttendanceReportResponse
+	244, // 257: reservation.edge.b.v1.InterfaceBService.GetCreditsReport:output_type -> reservation.edge.b.v1.GetCreditsReportResponse
+	245, // 258: reservation.edge.b.v1.InterfaceBService.GetCustomersReport:output_type -> reservation.edge.b.v1.GetCustomersReportResponse
+	246, // 259: reservation.edge.b.v1.InterfaceBService.ListExpiringPasses:output_type -> reservation.edge.b.v1.ListExpiringPassesResponse
+	247, // 260: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
+	248, // 261: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
+	249, // 262: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
+	250, // 263: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
+	251, // 264: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
+	252, // 265: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
+	253, // 266: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
+	254, // 267: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
+	255, // 268: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
+	256, // 269: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	257, // 270: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
+	258, // 271: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
+	259, // 272: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
+	260, // 273: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
+	261, // 274: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
+	262, // 275: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
+	263, // 276: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	264, // 277: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
+	265, // 278: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
+	266, // 279: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
+	267, // 280: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
+	268, // 281: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
+	269, // 282: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
+	270, // 283: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	271, // 284: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	272, // 285: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
+	273, // 286: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
+	274, // 287: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
+	275, // 288: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
+	276, // 289: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
+	277, // 290: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
+	278, // 291: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
+	279, // 292: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
+	280, // 293: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
+	281, // 294: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
+	282, // 295: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
+	283, // 296: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
+	284, // 297: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
+	285, // 298: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
+	286, // 299: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
+	287, // 300: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
+	288, // 301: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
+	289, // 302: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
+	290, // 303: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
+	291, // 304: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	292, // 305: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
+	293, // 306: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
+	294, // 307: reservation.edge.b.v1.InterfaceBService.ListStaff:output_type -> reservation.edge.b.v1.ListStaffResponse
+	295, // 308: reservation.edge.b.v1.InterfaceBService.GetStaffMember:output_type -> reservation.edge.b.v1.GetStaffMemberResponse
+	296, // 309: reservation.edge.b.v1.InterfaceBService.CreateStaffMember:output_type -> reservation.edge.b.v1.CreateStaffMemberResponse
+	297, // 310: reservation.edge.b.v1.InterfaceBService.UpdateStaffMember:output_type -> reservation.edge.b.v1.UpdateStaffMemberResponse
+	298, // 311: reservation.edge.b.v1.InterfaceBService.GetWorkingHours:output_type -> reservation.edge.b.v1.GetWorkingHoursResponse
+	299, // 312: reservation.edge.b.v1.InterfaceBService.UpdateWorkingHours:output_type -> reservation.edge.b.v1.UpdateWorkingHoursResponse
+	300, // 313: reservation.edge.b.v1.InterfaceBService.ListTimeOff:output_type -> reservation.edge.b.v1.ListTimeOffResponse
+	301, // 314: reservation.edge.b.v1.InterfaceBService.GetTimeOff:output_type -> reservation.edge.b.v1.GetTimeOffResponse
+	302, // 315: reservation.edge.b.v1.InterfaceBService.CreateTimeOff:output_type -> reservation.edge.b.v1.CreateTimeOffResponse
+	303, // 316: reservation.edge.b.v1.InterfaceBService.DeleteTimeOff:output_type -> reservation.edge.b.v1.DeleteTimeOffResponse
+	304, // 317: reservation.edge.b.v1.InterfaceBService.ListHolidays:output_type -> reservation.edge.b.v1.ListHolidaysResponse
+	305, // 318: reservation.edge.b.v1.InterfaceBService.GetHoliday:output_type -> reservation.edge.b.v1.GetHolidayResponse
+	306, // 319: reservation.edge.b.v1.InterfaceBService.CreateHoliday:output_type -> reservation.edge.b.v1.CreateHolidayResponse
+	307, // 320: reservation.edge.b.v1.InterfaceBService.DeleteHoliday:output_type -> reservation.edge.b.v1.DeleteHolidayResponse
+	308, // 321: reservation.edge.b.v1.InterfaceBService.ListRooms:output_type -> reservation.edge.b.v1.ListRoomsResponse
+	309, // 322: reservation.edge.b.v1.InterfaceBService.GetRoom:output_type -> reservation.edge.b.v1.GetRoomResponse
+	310, // 323: reservation.edge.b.v1.InterfaceBService.CreateRoom:output_type -> reservation.edge.b.v1.CreateRoomResponse
+	311, // 324: reservation.edge.b.v1.InterfaceBService.UpdateRoom:output_type -> reservation.edge.b.v1.UpdateRoomResponse
+	312, // 325: reservation.edge.b.v1.InterfaceBService.ListAppointmentTypes:output_type -> reservation.edge.b.v1.ListAppointmentTypesResponse
+	313, // 326: reservation.edge.b.v1.InterfaceBService.GetAppointmentType:output_type -> reservation.edge.b.v1.GetAppointmentTypeResponse
+	314, // 327: reservation.edge.b.v1.InterfaceBService.CreateAppointmentType:output_type -> reservation.edge.b.v1.CreateAppointmentTypeResponse
+	315, // 328: reservation.edge.b.v1.InterfaceBService.UpdateAppointmentType:output_type -> reservation.edge.b.v1.UpdateAppointmentTypeResponse
+	316, // 329: reservation.edge.b.v1.InterfaceBService.FindSlots:output_type -> reservation.edge.b.v1.FindSlotsResponse
+	317, // 330: reservation.edge.b.v1.InterfaceBService.ListAppointments:output_type -> reservation.edge.b.v1.ListAppointmentsResponse
+	318, // 331: reservation.edge.b.v1.InterfaceBService.GetAppointment:output_type -> reservation.edge.b.v1.GetAppointmentResponse
+	319, // 332: reservation.edge.b.v1.InterfaceBService.CreateAppointment:output_type -> reservation.edge.b.v1.CreateAppointmentResponse
+	320, // 333: reservation.edge.b.v1.InterfaceBService.MoveAppointment:output_type -> reservation.edge.b.v1.MoveAppointmentResponse
+	321, // 334: reservation.edge.b.v1.InterfaceBService.CancelAppointment:output_type -> reservation.edge.b.v1.CancelAppointmentResponse
+	322, // 335: reservation.edge.b.v1.InterfaceBService.CreateAppointmentHold:output_type -> reservation.edge.b.v1.CreateAppointmentHoldResponse
+	323, // 336: reservation.edge.b.v1.InterfaceBService.ListAssignments:output_type -> reservation.edge.b.v1.ListAssignmentsResponse
+	324, // 337: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
+	325, // 338: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
+	326, // 339: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
+	183, // [183:340] is the sub-list for method output_type
+	26,  // [26:183] is the sub-list for method input_type
 	26,  // [26:26] is the sub-list for extension type_name
 	26,  // [26:26] is the sub-list for extension extendee
 	0,   // [0:26] is the sub-list for field type_name
@@ -3519,6 +3544,7 @@ func file_reservation_edge_b_v1_interface_b_proto_init() {
 	file_reservation_edge_b_v1_plan_proto_init()
 	file_reservation_edge_b_v1_registration_proto_init()
 	file_reservation_edge_b_v1_registration_change_proto_init()
+	file_reservation_edge_b_v1_report_proto_init()
 	file_reservation_edge_b_v1_request_proto_init()
 	file_reservation_edge_b_v1_room_proto_init()
 	file_reservation_edge_b_v1_staff_proto_init()

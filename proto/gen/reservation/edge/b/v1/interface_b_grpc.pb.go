@@ -97,6 +97,11 @@ const (
 	InterfaceBService_ReplayWebhookDelivery_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDelivery"
 	InterfaceBService_ReplayWebhookDeliveries_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDeliveries"
 	InterfaceBService_ListWebhookMessages_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/ListWebhookMessages"
+	InterfaceBService_GetTakingsReport_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/GetTakingsReport"
+	InterfaceBService_GetAttendanceReport_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/GetAttendanceReport"
+	InterfaceBService_GetCreditsReport_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/GetCreditsReport"
+	InterfaceBService_GetCustomersReport_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetCustomersReport"
+	InterfaceBService_ListExpiringPasses_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListExpiringPasses"
 	InterfaceBService_ListRequests_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/ListRequests"
 	InterfaceBService_GetRequest_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/GetRequest"
 	InterfaceBService_ListPlans_FullMethodName                       = "/reservation.edge.b.v1.InterfaceBService/ListPlans"
@@ -329,6 +334,16 @@ type InterfaceBServiceClient interface {
 	ReplayWebhookDeliveries(ctx context.Context, in *ReplayWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ReplayWebhookDeliveriesResponse, error)
 	// ListWebhookMessages is GET /webhook-messages.
 	ListWebhookMessages(ctx context.Context, in *ListWebhookMessagesRequest, opts ...grpc.CallOption) (*ListWebhookMessagesResponse, error)
+	// GetTakingsReport is GET /reports/takings.
+	GetTakingsReport(ctx context.Context, in *GetTakingsReportRequest, opts ...grpc.CallOption) (*GetTakingsReportResponse, error)
+	// GetAttendanceReport is GET /reports/attendance.
+	GetAttendanceReport(ctx context.Context, in *GetAttendanceReportRequest, opts ...grpc.CallOption) (*GetAttendanceReportResponse, error)
+	// GetCreditsReport is GET /reports/credits.
+	GetCreditsReport(ctx context.Context, in *GetCreditsReportRequest, opts ...grpc.CallOption) (*GetCreditsReportResponse, error)
+	// GetCustomersReport is GET /reports/customers.
+	GetCustomersReport(ctx context.Context, in *GetCustomersReportRequest, opts ...grpc.CallOption) (*GetCustomersReportResponse, error)
+	// ListExpiringPasses is GET /reports/expiring-passes.
+	ListExpiringPasses(ctx context.Context, in *ListExpiringPassesRequest, opts ...grpc.CallOption) (*ListExpiringPassesResponse, error)
 	// ListRequests is GET /requests.
 	ListRequests(ctx context.Context, in *ListRequestsRequest, opts ...grpc.CallOption) (*ListRequestsResponse, error)
 	// GetRequest is GET /requests/{id}.
@@ -1213,6 +1228,56 @@ func (c *interfaceBServiceClient) ListWebhookMessages(ctx context.Context, in *L
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListWebhookMessagesResponse)
 	err := c.cc.Invoke(ctx, InterfaceBService_ListWebhookMessages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetTakingsReport(ctx context.Context, in *GetTakingsReportRequest, opts ...grpc.CallOption) (*GetTakingsReportResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTakingsReportResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetTakingsReport_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetAttendanceReport(ctx context.Context, in *GetAttendanceReportRequest, opts ...grpc.CallOption) (*GetAttendanceReportResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetAttendanceReportResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetAttendanceReport_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetCreditsReport(ctx context.Context, in *GetCreditsReportRequest, opts ...grpc.CallOption) (*GetCreditsReportResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCreditsReportResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetCreditsReport_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetCustomersReport(ctx context.Context, in *GetCustomersReportRequest, opts ...grpc.CallOption) (*GetCustomersReportResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCustomersReportResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetCustomersReport_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListExpiringPasses(ctx context.Context, in *ListExpiringPassesRequest, opts ...grpc.CallOption) (*ListExpiringPassesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListExpiringPassesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListExpiringPasses_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -2169,6 +2234,16 @@ type InterfaceBServiceServer interface {
 	ReplayWebhookDeliveries(context.Context, *ReplayWebhookDeliveriesRequest) (*ReplayWebhookDeliveriesResponse, error)
 	// ListWebhookMessages is GET /webhook-messages.
 	ListWebhookMessages(context.Context, *ListWebhookMessagesRequest) (*ListWebhookMessagesResponse, error)
+	// GetTakingsReport is GET /reports/takings.
+	GetTakingsReport(context.Context, *GetTakingsReportRequest) (*GetTakingsReportResponse, error)
+	// GetAttendanceReport is GET /reports/attendance.
+	GetAttendanceReport(context.Context, *GetAttendanceReportRequest) (*GetAttendanceReportResponse, error)
+	// GetCreditsReport is GET /reports/credits.
+	GetCreditsReport(context.Context, *GetCreditsReportRequest) (*GetCreditsReportResponse, error)
+	// GetCustomersReport is GET /reports/customers.
+	GetCustomersReport(context.Context, *GetCustomersReportRequest) (*GetCustomersReportResponse, error)
+	// ListExpiringPasses is GET /reports/expiring-passes.
+	ListExpiringPasses(context.Context, *ListExpiringPassesRequest) (*ListExpiringPassesResponse, error)
 	// ListRequests is GET /requests.
 	ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error)
 	// GetRequest is GET /requests/{id}.
@@ -2554,6 +2629,21 @@ func (UnimplementedInterfaceBServiceServer) ReplayWebhookDeliveries(context.Cont
 }
 func (UnimplementedInterfaceBServiceServer) ListWebhookMessages(context.Context, *ListWebhookMessagesRequest) (*ListWebhookMessagesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListWebhookMessages not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetTakingsReport(context.Context, *GetTakingsReportRequest) (*GetTakingsReportResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTakingsReport not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetAttendanceReport(context.Context, *GetAttendanceReportRequest) (*GetAttendanceReportResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetAttendanceReport not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetCreditsReport(context.Context, *GetCreditsReportRequest) (*GetCreditsReportResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCreditsReport not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetCustomersReport(context.Context, *GetCustomersReportRequest) (*GetCustomersReportResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCustomersReport not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListExpiringPasses(context.Context, *ListExpiringPassesRequest) (*ListExpiringPassesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListExpiringPasses not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListRequests not implemented")
@@ -4108,6 +4198,96 @@ func _InterfaceBService_ListWebhookMessages_Handler(srv interface{}, ctx context
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(InterfaceBServiceServer).ListWebhookMessages(ctx, req.(*ListWebhookMessagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetTakingsReport_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTakingsReportRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetTakingsReport(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetTakingsReport_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetTakingsReport(ctx, req.(*GetTakingsReportRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetAttendanceReport_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetAttendanceReportRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetAttendanceReport(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetAttendanceReport_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetAttendanceReport(ctx, req.(*GetAttendanceReportRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetCreditsReport_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCreditsReportRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetCreditsReport(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetCreditsReport_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetCreditsReport(ctx, req.(*GetCreditsReportRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetCustomersReport_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCustomersReportRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetCustomersReport(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetCustomersReport_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetCustomersReport(ctx, req.(*GetCustomersReportRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListExpiringPasses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListExpiringPassesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListExpiringPasses(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListExpiringPasses_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListExpiringPasses(ctx, req.(*ListExpiringPassesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -5846,6 +6026,26 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListWebhookMessages",
 			Handler:    _InterfaceBService_ListWebhookMessages_Handler,
+		},
+		{
+			MethodName: "GetTakingsReport",
+			Handler:    _InterfaceBService_GetTakingsReport_Handler,
+		},
+		{
+			MethodName: "GetAttendanceReport",
+			Handler:    _InterfaceBService_GetAttendanceReport_Handler,
+		},
+		{
+			MethodName: "GetCreditsReport",
+			Handler:    _InterfaceBService_GetCreditsReport_Handler,
+		},
+		{
+			MethodName: "GetCustomersReport",
+			Handler:    _InterfaceBService_GetCustomersReport_Handler,
+		},
+		{
+			MethodName: "ListExpiringPasses",
+			Handler:    _InterfaceBService_ListExpiringPasses_Handler,
 		},
 		{
 			MethodName: "ListRequests",
