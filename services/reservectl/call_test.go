@@ -58,7 +58,7 @@ func newRPCWorld(t *testing.T) *rpcWorld {
 	addr := l.Addr().String()
 	t.Setenv("RESERVATION_CREDENTIALS", "")
 	t.Setenv("RESERVATION_TOKEN", rawToken)
-	globalFlags = []string{"--company", companyID, "--auth", addr, "--customer", addr, "--booking", addr, "--pass", addr, "--subscription", addr, "--media", addr, "--webhook", addr}
+	globalFlags = []string{"--company", companyID, "--auth", addr, "--customer", addr, "--booking", addr, "--pass", addr, "--subscription", addr, "--media", addr, "--reports", addr, "--webhook", addr}
 	return w
 }
 
@@ -302,7 +302,7 @@ func customerTests() []callTest {
 // TestCalls checks that each command makes the right RPC, and prints its response in both formats.
 func TestCalls(t *testing.T) {
 	w := newRPCWorld(t)
-	tests := slices.Concat(eventTests(), bookingTests(), customerTests(), subscriptionTests(), mediaTests(), staffTests(), appointmentTests())
+	tests := slices.Concat(eventTests(), bookingTests(), customerTests(), subscriptionTests(), mediaTests(), staffTests(), appointmentTests(), reportTests())
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
 			out := ok(t, with(tt.line+" -o json")...)

@@ -185,6 +185,7 @@ var fieldTexts = map[string]string{
 	"CreatePlanRequest.credits":       "credits of a period",
 	"UpdatePlanRequest.credits":       "credits of a period",
 	"interval_count":                  "number of intervals of a period; 0: 1",
+	"group_by":                        "what a row sums up",
 	"interval_unit":                   "interval of a period",
 	"max_rollover":                    "unused credits that move to the next period, at most; 0: all unused credits expire",
 	"media_collection_ids":            "media collections that subscribers can play (col_…)",

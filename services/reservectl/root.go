@@ -174,7 +174,7 @@ Exit status:
 		a.staffCommand(), a.timeOffCommand(), a.holidayCommand(), a.roomCommand(), a.appointmentTypeCommand(), a.appointmentCommand(), a.calendarCommand(),
 		a.holdCommand(), a.waitlistCommand(), a.discountCommand(), a.passCommand(), a.customerPassCommand(), a.planCommand(),
 		a.subscriptionCommand(), a.mediaCommand(), a.mediaUploadCommand(), a.mediaCollectionCommand(), a.mediaEntitlementCommand(),
-		a.requestCommand(), a.webhookCommand(), a.listenCommand())...)
+		a.reportCommand(), a.requestCommand(), a.webhookCommand(), a.listenCommand())...)
 	return root
 }
 

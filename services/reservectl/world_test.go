@@ -23,6 +23,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
+	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -45,6 +46,7 @@ type world struct {
 	dir      string
 	file     string // the credentials.json
 	webhooks *webhookWorld
+	builds   *buildWorld
 	plans    *planWorld
 	library  *libraryWorld
 	salon    *salonWorld
@@ -64,7 +66,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		dir: t.TempDir(), webhooks: &webhookWorld{}, plans: &planWorld{}, library: newLibraryWorld(t),
+		dir: t.TempDir(), webhooks: &webhookWorld{}, builds: &buildWorld{}, plans: &planWorld{}, library: newLibraryWorld(t),
 		salon:     &salonWorld{hours: map[string]*bookingv1.SetWorkingHoursRequest{}, imported: map[string]*bookingv1.ImportedAppointment{}},
 		customers: map[string]*customerv1.ImportedCustomer{}, purchases: map[string]*bookingv1.ImportedTransaction{},
 		companies: []*authv1.Company{{Id: companyID, Name: "Jóga & Þór 瑜伽", Timezone: "Europe/London", Currency: "GBP"}},
@@ -87,6 +89,7 @@ func newWorld(t *testing.T) *world {
 	subscriptionv1.RegisterPlanServiceServer(srv, w.plans)
 	subscriptionv1.RegisterSubscriptionServiceServer(srv, w.plans)
 	mediav1.RegisterMediaServiceServer(srv, w.library)
+	reportsv1.RegisterReportMaintenanceServiceServer(srv, w.builds)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
