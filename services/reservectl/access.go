@@ -265,7 +265,7 @@ func (a *app) withBookingsAndPasses(ctx context.Context, f func(bookings, passes
 }
 
 // withStores runs f with sessions with the services whose numbers verify compares.
-func (a *app) withStores(ctx context.Context, f func(bookings, passes, subscriptions, media *session) error) error {
+func (a *app) withStores(ctx context.Context, f func(bookings, passes, subscriptions, media, reports *session) error) error {
 	return a.withBookingsAndPasses(ctx, func(bookings, passes *session) error {
 		subscriptions, err := a.subscriptions(ctx)
 		if err != nil {
@@ -277,7 +277,12 @@ func (a *app) withStores(ctx context.Context, f func(bookings, passes, subscript
 			return err
 		}
 		defer media.close()
-		return f(bookings, passes, subscriptions, media)
+		reports, err := a.reports(ctx)
+		if err != nil {
+			return err
+		}
+		defer reports.close()
+		return f(bookings, passes, subscriptions, media, reports)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
@@ -35,6 +36,7 @@ func (a *app) verifyCommand() *cobra.Command {
   - the periods, states and sums of subscriptions
   - the credits that periods of subscriptions granted, against the ledgers of passes
   - the files of media items, against the bucket
+  - the sums of reports, from the facts that they add up
 
 It changes nothing. A purchase or a renewal in progress can look like a
 difference; run the command again to see whether it remains. The exit status is 1 if there are
@@ -54,7 +56,7 @@ func (v *verification) add(what, id string, stored, computed any) {
 	v.differences = append(v.differences, row{{"what", what}, {"id", id}, {"stored", stored}, {"computed", computed}})
 }
 
-func (a *app) verify(bookings, passes, subscriptions, media *session) error {
+func (a *app) verify(bookings, passes, subscriptions, media, reports *session) error {
 	var v verification
 	booked, sold := bookingv1.NewVerificationServiceClient(bookings.conn), passv1.NewPassServiceClient(passes.conn)
 	subscribed, granted := subscriptionv1.NewSubscriptionServiceClient(subscriptions.conn), passv1.NewSubscriptionPassServiceClient(passes.conn)
@@ -68,6 +70,7 @@ func (a *app) verify(bookings, passes, subscriptions, media *session) error {
 		{"subscriptions and their periods", func() error { return v.subscriptions(subscriptions.ctx, subscribed) }},
 		{"subscriptions against passes", func() error { return v.grants(subscriptions.ctx, passes.ctx, subscribed, granted) }},
 		{"media and their files", func() error { return v.media(media.ctx, mediav1.NewMediaServiceClient(media.conn)) }},
+		{"sums of reports", func() error { return v.reports(reports.ctx, reportsv1.NewReportMaintenanceServiceClient(reports.conn)) }},
 	} {
 		fmt.Fprintln(a.errOut, "verifying "+step.name)
 		if err := step.run(); err != nil {

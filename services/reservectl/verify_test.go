@@ -13,11 +13,13 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
 // books is a fake of the services, with numbers that a test sets.
 type books struct {
+	reportsv1.UnimplementedReportMaintenanceServiceServer
 	bookingv1.UnimplementedVerificationServiceServer
 	passv1.UnimplementedPassServiceServer
 	passv1.UnimplementedSubscriptionPassServiceServer
@@ -30,6 +32,7 @@ type books struct {
 	granted    []*passv1.PassGrant
 	wrongState *subscriptionv1.SubscriptionDifference
 	wrongFile  *mediav1.MediaDifference
+	wrongSum   *reportsv1.ReportDifference
 }
 
 func (b *books) VerifyBookings(_ *bookingv1.VerifyBookingsRequest, out grpc.ServerStreamingServer[bookingv1.VerifyBookingsResponse]) error {
@@ -99,6 +102,15 @@ func (b *books) VerifyMedia(_ *mediav1.VerifyMediaRequest, out grpc.ServerStream
 	return out.Send(&mediav1.VerifyMediaResponse{Checked: 13})
 }
 
+func (b *books) VerifyReports(_ *reportsv1.VerifyReportsRequest, out grpc.ServerStreamingServer[reportsv1.VerifyReportsResponse]) error {
+	if b.wrongSum != nil {
+		if err := out.Send(&reportsv1.VerifyReportsResponse{Difference: b.wrongSum}); err != nil {
+			return err
+		}
+	}
+	return out.Send(&reportsv1.VerifyReportsResponse{Checked: 8})
+}
+
 func TestVerify(t *testing.T) {
 	held := func(t, b string, credits int32) *bookingv1.BookedCredits {
 		return &bookingv1.BookedCredits{TransactionId: "txn_" + t, BookingId: "booking_" + b, Credits: credits}
@@ -128,6 +140,8 @@ func TestVerify(t *testing.T) {
 	other.granted[1] = ledger("a", 2, 9, 3, 2)
 	unknown.periods = agreeing.periods[1:]
 	badState.wrongState = &subscriptionv1.SubscriptionDifference{What: "period.first_day", Id: "sub_1", Stored: "2026-03-01", Computed: "2026-02-28"}
+	badSum := agreeing
+	badSum.wrongSum = &reportsv1.ReportDifference{What: "takings.gross", Id: "2026-03-01 CARD", Stored: 5, Computed: 6}
 	badFile.wrongFile = &mediav1.MediaDifference{What: "file.missing", Id: "media_1", Stored: 1, Computed: 0}
 	off.wrong = &bookingv1.BookingDifference{What: "event_date.booked", Id: "date_1", Stored: 3, Computed: 4}
 	overlap.wrong = &bookingv1.BookingDifference{What: "staff.overlaps", Id: "staff_1", Stored: 2}
@@ -145,6 +159,7 @@ func TestVerify(t *testing.T) {
 		"finds a grant with other numbers":                    {other, "period.granted cp_a/2 8 9 period.carried_over cp_a/2 4 3 period.expired cp_a/2 1 2"},
 		"prints overlaps of staff":                            {overlap, "staff.overlaps staff_1 2 0"},
 		"prints differences of subscriptions":                 {badState, "period.first_day sub_1 2026-03-01 2026-02-28"},
+		"prints differences of sums of reports":               {badSum, "takings.gross 2026-03-01 CARD 5 6"},
 		"prints differences of files":                         {badFile, "file.missing media_1 1 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,6 +169,7 @@ func TestVerify(t *testing.T) {
 			passv1.RegisterSubscriptionPassServiceServer(srv, &tt.books)
 			subscriptionv1.RegisterSubscriptionServiceServer(srv, &tt.books)
 			mediav1.RegisterMediaServiceServer(srv, &tt.books)
+			reportsv1.RegisterReportMaintenanceServiceServer(srv, &tt.books)
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
@@ -169,7 +185,7 @@ func TestVerify(t *testing.T) {
 			var errOut strings.Builder
 			a := &app{out: &out, errOut: &errOut, output: "table"}
 			g := &a.access.GRPC
-			g.Booking, g.Pass, g.Subscription, g.Media = l.Addr().String(), l.Addr().String(), l.Addr().String(), l.Addr().String()
+			g.Booking, g.Pass, g.Subscription, g.Media, g.Reports = l.Addr().String(), l.Addr().String(), l.Addr().String(), l.Addr().String(), l.Addr().String()
 			g.ServiceToken = rawToken
 			err = a.withStores(t.Context(), a.verify)
 			if errors.Is(err, errDifferences) != (tt.want != "") || err != nil && !errors.Is(err, errDifferences) {

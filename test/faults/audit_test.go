@@ -304,7 +304,7 @@ func (s *seller) verify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	services := []string{"--company", s.company.ID, "--booking", s.m.Booking, "--pass", s.m.Pass, "--subscription", s.m.Subscription, "--media", s.m.Media}
+	services := []string{"--company", s.company.ID, "--booking", s.m.Booking, "--pass", s.m.Pass, "--subscription", s.m.Subscription, "--media", s.m.Media, "--reports", s.m.Reports}
 	for _, command := range [][]string{{"verify"}, {"reconcile", "--settle", "1s"}} {
 		result := harness.Run(t, harness.Command{
 			Program: "reservectl", Args: append(command, services...), Env: map[string]string{"RESERVATION_TOKEN": issued.GetAccessToken()},
