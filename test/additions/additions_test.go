@@ -44,6 +44,7 @@ func TestAdditions(t *testing.T) {
 		{"staff", testStaff},
 		{"appointments", testAppointments},
 		{"calendars", testCalendars},
+		{"reports", testReports},
 		{"publishable keys", testPublishableKeys},
 		{"webhook endpoints", testWebhookEndpoints},
 		{"webhook events", testWebhookEvents},
