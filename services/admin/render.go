@@ -48,7 +48,7 @@ var embeddedPages = sync.OnceValues(func() (*pages, error) { return parsePages(f
 func parsePages(files fs.ReadFileFS) (*pages, error) {
 	p := &pages{templates: map[*texts]map[string]*template.Template{}, assets: map[string]*static.File{}, urls: map[string]string{}}
 	for name, mediaType := range map[string]string{
-		"style.css": cssType, "checkin.css": cssType, "app.js": jsType, "agenda.js": jsType, "upload.js": jsType, "checkin.js": jsType, "htmx.min.js": jsType, "icon.svg": "image/svg+xml",
+		"style.css": cssType, "checkin.css": cssType, "app.js": jsType, "agenda.js": jsType, "upload.js": jsType, "data.js": jsType, "checkin.js": jsType, "htmx.min.js": jsType, "icon.svg": "image/svg+xml",
 	} {
 		body, err := files.ReadFile("assets/" + name)
 		if err != nil {
