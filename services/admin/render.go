@@ -121,6 +121,14 @@ func (p *pages) parseTemplates(files fs.FS, x *texts) (map[string]*template.Temp
 	return byName, nil
 }
 
+// asset returns the address of an asset.
+func (p *pages) asset(name string) (string, error) {
+	if p.urls[name] == "" {
+		return "", fmt.Errorf("there is no asset %q", name)
+	}
+	return p.urls[name], nil
+}
+
 // execute renders a block of a page in a language.
 func (p *pages) execute(w io.Writer, x *texts, name, block string, f *frame) error {
 	t, ok := p.templates[x][name]
@@ -145,7 +153,7 @@ func (p *pages) funcs(x *texts) template.FuncMap {
 	return template.FuncMap{
 		"t":            x.html,
 		"language":     x.language.String,
-		"asset":        func(name string) string { return p.urls[name] },
+		"asset":        p.asset,
 		"money":        x.price,
 		"optionPrice":  optionPrice,
 		"moneyMethods": moneyMethods,
