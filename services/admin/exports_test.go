@@ -101,7 +101,7 @@ func TestExportForm(t *testing.T) {
 	w.listCustomers(1234)
 	t.Run("says how many rows the file will have, and links to it", func(t *testing.T) {
 		a := w.get("/exports?what=customers" + march)
-		a.must(t, "1,234 match", `href="/exports/file?from=2026-03-01&amp;to=2026-03-31&amp;what=customers"`, "Europe/London")
+		a.must(t, "1,234 match", `src="/assets/data.`, `href="/exports/file?from=2026-03-01&amp;to=2026-03-31&amp;what=customers"`, "Europe/London")
 	})
 	t.Run("does not count more than it has to", func(t *testing.T) {
 		w.listCustomers(2_000_000)

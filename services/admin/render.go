@@ -48,7 +48,7 @@ var embeddedPages = sync.OnceValues(func() (*pages, error) { return parsePages(f
 func parsePages(files fs.ReadFileFS) (*pages, error) {
 	p := &pages{templates: map[*texts]map[string]*template.Template{}, assets: map[string]*static.File{}, urls: map[string]string{}}
 	for name, mediaType := range map[string]string{
-		"style.css": cssType, "checkin.css": cssType, "app.js": jsType, "agenda.js": jsType, "upload.js": jsType, "checkin.js": jsType, "htmx.min.js": jsType, "icon.svg": "image/svg+xml",
+		"style.css": cssType, "checkin.css": cssType, "app.js": jsType, "agenda.js": jsType, "upload.js": jsType, "data.js": jsType, "checkin.js": jsType, "htmx.min.js": jsType, "icon.svg": "image/svg+xml",
 	} {
 		body, err := files.ReadFile("assets/" + name)
 		if err != nil {
@@ -121,6 +121,14 @@ func (p *pages) parseTemplates(files fs.FS, x *texts) (map[string]*template.Temp
 	return byName, nil
 }
 
+// asset returns the address of an asset.
+func (p *pages) asset(name string) (string, error) {
+	if p.urls[name] == "" {
+		return "", fmt.Errorf("there is no asset %q", name)
+	}
+	return p.urls[name], nil
+}
+
 // execute renders a block of a page in a language.
 func (p *pages) execute(w io.Writer, x *texts, name, block string, f *frame) error {
 	t, ok := p.templates[x][name]
@@ -145,7 +153,7 @@ func (p *pages) funcs(x *texts) template.FuncMap {
 	return template.FuncMap{
 		"t":            x.html,
 		"language":     x.language.String,
-		"asset":        func(name string) string { return p.urls[name] },
+		"asset":        p.asset,
 		"money":        x.price,
 		"optionPrice":  optionPrice,
 		"moneyMethods": moneyMethods,
