@@ -39,7 +39,6 @@ func wallTime(text string) *message {
 	return printed(func(x *texts) string { return x.wallTime(text) })
 }
 
-
 // currencyName returns the name of a currency; the code if the currency is unknown.
 func currencyName(code string) *message { return msg("shared.currency." + code).or(code) }
 

@@ -28,7 +28,7 @@ var germanPages = struct {
 const germanEnough = 5
 
 // withoutPage are the addresses that lead to another page, and those of downloads.
-var withoutPage = []string{"GET /dates/{date}", "GET /settings", "GET /customers/{id}/export", "GET /exports/file"}
+var withoutPage = []string{"GET /dates/{date}", "GET /settings", "GET /customers/{id}/export", "GET /exports/file", "GET /reports/{report}/csv"}
 
 // TestMain tests, after all tests, that they have requested every page in German.
 func TestMain(m *testing.M) {
