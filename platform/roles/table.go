@@ -93,7 +93,7 @@ func Table() []Entry {
 			scopes.AppointmentsWrite, scopes.SubscriptionsRead, scopes.SubscriptionsWrite, scopes.CustomerPassesRead,
 		}, business},
 		{CompanySettings, "change the company's settings", []string{
-			scopes.CompanyRead, scopes.CompanyWrite, scopes.SubscriptionsRead, scopes.SubscriptionsWrite,
+			scopes.CompanyRead, scopes.CompanyWrite, scopes.SubscriptionsRead, scopes.SubscriptionsWrite, scopes.ReportsWrite,
 		}, owner},
 		{Credentials, "manage API clients and API keys, and see the request log", []string{
 			scopes.APIClientsRead, scopes.APIClientsWrite, scopes.APIKeysRead, scopes.APIKeysWrite, scopes.ServiceCredentialsRead,

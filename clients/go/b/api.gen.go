@@ -233,19 +233,55 @@ func (e ChangeTime) Valid() bool {
 
 // Defines values for Currency.
 const (
+	AUD Currency = "AUD"
+	CAD Currency = "CAD"
+	CHF Currency = "CHF"
+	CZK Currency = "CZK"
+	DKK Currency = "DKK"
 	EUR Currency = "EUR"
 	GBP Currency = "GBP"
+	HKD Currency = "HKD"
+	NOK Currency = "NOK"
+	NZD Currency = "NZD"
+	PLN Currency = "PLN"
+	SEK Currency = "SEK"
+	SGD Currency = "SGD"
 	USD Currency = "USD"
+	ZAR Currency = "ZAR"
 )
 
 // Valid indicates whether the value is a known member of the Currency enum.
 func (e Currency) Valid() bool {
 	switch e {
+	case AUD:
+		return true
+	case CAD:
+		return true
+	case CHF:
+		return true
+	case CZK:
+		return true
+	case DKK:
+		return true
 	case EUR:
 		return true
 	case GBP:
 		return true
+	case HKD:
+		return true
+	case NOK:
+		return true
+	case NZD:
+		return true
+	case PLN:
+		return true
+	case SEK:
+		return true
+	case SGD:
+		return true
 	case USD:
+		return true
+	case ZAR:
 		return true
 	default:
 		return false
@@ -2804,7 +2840,7 @@ type AppointmentPrice struct {
 	// Credits The number of pass credits that an appointment costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency Currency `json:"currency"`
 
 	// ID The pricing option's id.
@@ -2828,7 +2864,7 @@ type AppointmentPriceWrite struct {
 	// Credits The number of pass credits that an appointment costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits,omitempty"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Ended Ends the price with this `id`: it is no longer sold or shown. It cannot be combined with other changes of the price. Existing appointments keep it. The last price cannot be ended.
@@ -3378,7 +3414,7 @@ type CreditsReport struct {
 	// Complete Whether the report is complete. It is not before the first build of the company's reports has ended, which takes seconds to minutes.
 	Complete bool `json:"complete"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency Currency `json:"currency"`
 
 	// Rows The credits of each pass that the company sells, at most 500.
@@ -3436,7 +3472,7 @@ type CreditsSum struct {
 	Used int `json:"used"`
 }
 
-// Currency The currency (ISO 4217).
+// Currency The currency (ISO 4217). Each has two decimals.
 type Currency string
 
 // Customer A customer.
@@ -3773,7 +3809,7 @@ type DiscountCode struct {
 	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	CreatedAt Timestamp `json:"createdAt"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// EndsAt Until when the code can be used. `null` means no limit.
@@ -3815,7 +3851,7 @@ type DiscountCodeCreate struct {
 	// Code The code: letters, digits, `-` and `_`.
 	Code string `json:"code"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// EndsAt Until when the code can be used.
@@ -4164,7 +4200,7 @@ type EventsPage struct {
 
 // ExpiringPass A customer pass with uses left that expires.
 type ExpiringPass struct {
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency Currency `json:"currency"`
 
 	// CustomerID The id of the customer.
@@ -4953,7 +4989,7 @@ type Pass struct {
 	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 	CreatedAt Timestamp `json:"createdAt"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency Currency `json:"currency"`
 
 	// Description The description. Empty if there is none.
@@ -5020,7 +5056,7 @@ type PassPaymentWriteMethod string
 
 // PassWrite The members of a pass type that you can set.
 type PassWrite struct {
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Description The description.
@@ -5135,7 +5171,7 @@ type Plan struct {
 	// Credits The number of credits of a period. 0 unless `bookings` is `credits`.
 	Credits int `json:"credits"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency Currency `json:"currency"`
 
 	// Description The description. Empty if there is none.
@@ -5255,7 +5291,7 @@ type PlanWrite struct {
 	// Credits The number of credits of a period. Required if `bookings` is `credits`, otherwise 0.
 	Credits *int `json:"credits,omitempty"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Description The description.
@@ -5345,7 +5381,7 @@ type PricingOption struct {
 	// Credits The number of pass credits that a spot costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency Currency `json:"currency"`
 
 	// ID The pricing option's id.
@@ -5369,7 +5405,7 @@ type PricingOptionWrite struct {
 	// Credits The number of pass credits that a spot costs, or null if it cannot be paid by pass.
 	Credits *int `json:"credits,omitempty"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// ID The id of the pricing option to change (`po-…`). Without it, one is added.
@@ -5752,7 +5788,7 @@ type ScheduledDate struct {
 	// ClosesAt When the booking of this date closes (UTC), or null if it is not limited.
 	ClosesAt *string `json:"closesAt"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency *Currency `json:"currency,omitempty"`
 
 	// Duration The duration in minutes.
@@ -6319,7 +6355,7 @@ type TakingsReport struct {
 	// Currencies The currencies in which the company took money in either span, and its own currency.
 	Currencies []Currency `json:"currencies"`
 
-	// Currency The currency (ISO 4217).
+	// Currency The currency (ISO 4217). Each has two decimals.
 	Currency Currency `json:"currency"`
 
 	// Rows The takings by `groupBy`.

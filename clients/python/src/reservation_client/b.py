@@ -5537,7 +5537,7 @@ class Operations(Client):
         from_: str | None = None,
         to: str | None = None,
         groupBy: Literal["day", "week", "month", "method", "tax", "product"] | None = None,
-        currency: Literal["GBP", "EUR", "USD"] | None = None,
+        currency: Literal["GBP", "EUR", "USD", "AUD", "CAD", "CHF", "CZK", "DKK", "HKD", "NOK", "NZD", "PLN", "SEK", "SGD", "ZAR"] | None = None,
     ) -> TakingsReport:
         """Report the takings.
 
@@ -5578,7 +5578,7 @@ class Operations(Client):
         *,
         from_: str | None = None,
         to: str | None = None,
-        currency: Literal["GBP", "EUR", "USD"] | None = None,
+        currency: Literal["GBP", "EUR", "USD", "AUD", "CAD", "CHF", "CZK", "DKK", "HKD", "NOK", "NZD", "PLN", "SEK", "SGD", "ZAR"] | None = None,
     ) -> CreditsReport:
         """Report the credits of passes.
 
