@@ -6,7 +6,6 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/money"
-	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 )
 
 // A contribution is what a fact adds to a sum. The functions here are pure. They add the contributions of a
@@ -19,11 +18,20 @@ type takingKey struct {
 	taxRate          int32
 }
 
+// productKind is the kind of a product, by the number that messages and rows have for it.
+type productKind int16
+
+const (
+	productEvent productKind = 1
+	productPass  productKind = 2
+	productPlan  productKind = 3
+)
+
 // productKey identifies a row of takings by product.
 type productKey struct {
 	day      Day
 	currency string
-	kind     reportsv1.ProductKind
+	kind     productKind
 	product  id.UUID
 }
 
@@ -115,7 +123,7 @@ func (s *sums) clean() {
 }
 
 // take adds money to both sums of takings.
-func (s *sums) take(k takingKey, kind reportsv1.ProductKind, product id.UUID, t taking, sign int64) {
+func (s *sums) take(k takingKey, kind productKind, product id.UUID, t taking, sign int64) {
 	s.takings[k] = s.takings[k].plus(t, sign)
 	p := productKey{day: k.day, currency: k.currency, kind: kind, product: product}
 	s.products[p] = s.products[p].plus(t, sign)
@@ -126,7 +134,7 @@ func (s *sums) take(k takingKey, kind reportsv1.ProductKind, product id.UUID, t 
 func (s *sums) addBooking(b bookingFact, movements []movement, sign int64) {
 	for _, m := range movements {
 		k := takingKey{day: m.day, currency: m.currency, method: m.method, taxRate: m.taxRate}
-		s.take(k, reportsv1.ProductKind_PRODUCT_KIND_EVENT, id.UUID(b.event), takingOf(m.gross, m.net), sign)
+		s.take(k, productEvent, id.UUID(b.event), takingOf(m.gross, m.net), sign)
 	}
 	n := spacesOf(b)
 	if !b.isAppointment() {
@@ -162,7 +170,7 @@ func spacesOf(b bookingFact) spaces {
 func (s *sums) addPass(p passFact, entries []entryFact, sign int64) {
 	if p.paid != 0 && p.method != "" && p.method != money.MethodFree && !p.ofSubscription {
 		k := takingKey{day: p.createdOn, currency: p.currency, method: p.method}
-		s.take(k, reportsv1.ProductKind_PRODUCT_KIND_PASS, id.UUID(p.passType), takingOf(p.paid, p.paid), sign)
+		s.take(k, productPass, id.UUID(p.passType), takingOf(p.paid, p.paid), sign)
 	}
 	if p.isCancelled || p.isUnlimited {
 		return
@@ -230,7 +238,7 @@ func (p passFact) worth(credits int64) int64 {
 // addSubscription adds the contribution of a movement of a subscription.
 func (s *sums) addSubscription(m subscriptionMovement, sign int64) {
 	k := takingKey{day: m.day, currency: m.currency, method: m.method}
-	s.take(k, reportsv1.ProductKind_PRODUCT_KIND_PLAN, id.UUID(m.plan), takingOf(m.amount, m.amount), sign)
+	s.take(k, productPlan, id.UUID(m.plan), takingOf(m.amount, m.amount), sign)
 }
 
 // addCustomer adds the contributions of a customer and the days on which the customer is active.

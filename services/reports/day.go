@@ -4,8 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
 	"reservation.dev/platform/zone"
 )
 
@@ -63,20 +61,3 @@ func (d Day) month() Day { return d - Day(d.time().Day()) + 1 }
 
 // addMonths returns the day n months after the first day of a month.
 func (d Day) addMonths(n int) Day { return dayOf(d.time().AddDate(0, n, 0)) }
-
-// DateValue implements pgtype.DateValuer.
-func (d Day) DateValue() (pgtype.Date, error) {
-	if d == noDay {
-		return pgtype.Date{}, nil
-	}
-	return pgtype.Date{Time: d.time(), Valid: true}, nil
-}
-
-// ScanDate implements pgtype.DateScanner.
-func (d *Day) ScanDate(v pgtype.Date) error {
-	*d = noDay
-	if v.Valid {
-		*d = dayOf(v.Time)
-	}
-	return nil
-}

@@ -179,7 +179,7 @@ func TestBookingContributions(t *testing.T) { // invariant 4
 	if got := s.takings[takingKey{10, "GBP", "CARD", 2000}]; got != (taking{paid: 2400, net: 2000, payments: 1}) {
 		t.Errorf("got %+v", got)
 	}
-	if got := s.products[productKey{12, "GBP", reportsv1.ProductKind_PRODUCT_KIND_EVENT, id.UUID(b.event)}]; got != (taking{refunded: 1200, net: -1000, refunds: 1}) {
+	if got := s.products[productKey{12, "GBP", productEvent, id.UUID(b.event)}]; got != (taking{refunded: 1200, net: -1000, refunds: 1}) {
 		t.Errorf("got %+v", got)
 	}
 	for status, want := range map[string]spaces{

@@ -134,12 +134,12 @@ func (r *takingsReport) readProducts(ctx context.Context, s *store) error {
 
 // key returns the identifier of the product; "" for the row of the products that are not listed.
 func (r productRow) key() string {
-	switch reportsv1.ProductKind(r.kind) {
-	case reportsv1.ProductKind_PRODUCT_KIND_EVENT:
+	switch r.kind {
+	case productEvent:
 		return id.Event(r.product).String()
-	case reportsv1.ProductKind_PRODUCT_KIND_PASS:
+	case productPass:
 		return id.PassType(r.product).String()
-	case reportsv1.ProductKind_PRODUCT_KIND_PLAN:
+	case productPlan:
 		return id.Plan(r.product).String()
 	}
 	return ""

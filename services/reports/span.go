@@ -1,13 +1,5 @@
 package reports
 
-import (
-	"fmt"
-	"time"
-
-	"reservation.dev/platform/fault"
-	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
-)
-
 // span is a span of days, both inclusive.
 type span struct{ from, to Day }
 
@@ -35,10 +27,6 @@ func (s span) before() span {
 	return span{from: s.from - Day(s.days()), to: s.from - 1}
 }
 
-func (s span) proto() *reportsv1.Span {
-	return &reportsv1.Span{From: s.from.String(), To: s.to.String()}
-}
-
 // thisMonth is the default span: the month of a day.
 func thisMonth(today Day) span {
 	return span{from: today.month(), to: monthEnd(today)}
@@ -46,89 +34,3 @@ func thisMonth(today Day) span {
 
 // monthEnd returns the last day of the month of a day.
 func monthEnd(d Day) Day { return d.month().addMonths(1) - 1 }
-
-// readSpan reads the span of a request. start is the default of its first day, and end returns the default
-// of its last day.
-func readSpan(in *reportsv1.Span, start Day, end func(from Day) Day) (span, error) {
-	s := span{from: start}
-	var ok bool
-	if in.GetFrom() != "" {
-		if s.from, ok = parseDay(in.GetFrom()); !ok {
-			return s, errDate("span.from")
-		}
-	}
-	s.to = end(s.from)
-	if in.GetTo() != "" {
-		if s.to, ok = parseDay(in.GetTo()); !ok {
-			return s, errDate("span.to")
-		}
-	}
-	switch {
-	case s.to < s.from:
-		return s, fault.InvalidParameter("span.to", "order", fmt.Sprintf("must not be before %s, the first day", s.from))
-	case s.days() > maxDays:
-		return s, fault.InvalidParameter("span.to", "range", fmt.Sprintf("must be at most %d days after the first day: %s", maxDays-1, s.from+maxDays-1))
-	case s.before().from <= beforeAll || s.to >= afterAll-1:
-		return s, fault.InvalidParameter("span.from", "range", "must be a day on which the service can compare it with an earlier span")
-	}
-	return s, nil
-}
-
-func errDate(field string) error {
-	return fault.InvalidParameter(field, "date", `must be a day such as "`+time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)+`"`)
-}
-
-// period is a number of days that a report sums up in one row.
-type period int
-
-// The periods.
-const (
-	daily period = iota
-	weekly
-	monthly
-)
-
-// start returns the first day of the period of a day.
-func (p period) start(d Day) Day {
-	switch p {
-	case weekly:
-		return d - Day(d.weekday()) + 1
-	case monthly:
-		return d.month()
-	}
-	return d
-}
-
-// end returns the last day of the period of a day.
-func (p period) end(d Day) Day {
-	switch p {
-	case weekly:
-		return p.start(d) + 6
-	case monthly:
-		return monthEnd(d)
-	}
-	return d
-}
-
-// split returns the periods of a span, ascending and without gaps. The first and the last one can be shorter.
-func (p period) split(s span) []span {
-	var all []span
-	for from := s.from; from <= s.to; {
-		to := min(p.end(from), s.to)
-		all = append(all, span{from, to})
-		from = to + 1
-	}
-	return all
-}
-
-// index returns the place of a day in the periods of a span.
-func (p period) index(s span, d Day) int {
-	switch p {
-	case weekly:
-		return int(p.start(d)-p.start(s.from)) / 7
-	case monthly:
-		from, at := s.from.time(), d.time()
-		return (at.Year()-from.Year())*12 + int(at.Month()) - int(from.Month())
-	}
-	return int(d - s.from)
-}

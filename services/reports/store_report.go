@@ -145,7 +145,7 @@ func takings[K any](ctx context.Context, s *store, sql string, c compared) ([]ta
 
 // productRow is the takings of a product; without a product: of all products that are not listed.
 type productRow struct {
-	kind        int16
+	kind        productKind
 	product     id.UUID
 	title       string
 	now, before taking

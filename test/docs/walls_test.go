@@ -26,6 +26,7 @@ func wallProcesses() map[string][]string {
 	return map[string][]string{
 		"auth":    {"keyring", "identity", "hashing", "throttle"},
 		"media":   {"bucket", "http"},
+		"reports": {"build", "intake"},
 		"webhook": {"claim", "engine", "intake", "outcome", "retention", "send", "trace", "worker"},
 	}
 }

@@ -3227,7 +3227,7 @@ type AttendanceSum struct {
 	// Dates The number of dates.
 	Dates int `json:"dates"`
 
-	// NoShows The spots of customers who did not come.
+	// NoShows The spots of no-shows.
 	NoShows int `json:"noShows"`
 
 	// NotRecorded The spots whose attendance was not recorded.
@@ -3456,7 +3456,7 @@ type CreditsSum struct {
 	// Closing The credits outstanding at the end of the last day.
 	Closing int `json:"closing"`
 
-	// ClosingWorth What the credits of `closing` are worth in major units.
+	// ClosingWorth The worth of the credits of `closing` in major units.
 	ClosingWorth json.Number `json:"closingWorth"`
 
 	// Expired The credits left when a pass or a period ended.
@@ -3465,7 +3465,7 @@ type CreditsSum struct {
 	// Opening The credits outstanding before the first day.
 	Opening int `json:"opening"`
 
-	// OpeningWorth What the credits of `opening` are worth in major units.
+	// OpeningWorth The worth of the credits of `opening` in major units.
 	OpeningWorth json.Number `json:"openingWorth"`
 
 	// Used The credits that paid for registrations, less those that were returned.
@@ -4224,7 +4224,7 @@ type ExpiringPass struct {
 	// UnlimitedUses Whether the uses are unlimited.
 	UnlimitedUses bool `json:"unlimitedUses"`
 
-	// Worth What the remaining uses are worth in major units.
+	// Worth The worth of the remaining uses in major units.
 	Worth json.Number `json:"worth"`
 }
 
@@ -8717,7 +8717,7 @@ type GetAttendanceReportParams struct {
 	// To The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first.
 	To *openapi_types.Date `form:"to,omitempty" json:"to,omitempty"`
 
-	// GroupBy What a row sums up.
+	// GroupBy The grouping: each row sums up one of these.
 	GroupBy *GetAttendanceReportParamsGroupBy `form:"groupBy,omitempty" json:"groupBy,omitempty"`
 
 	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
@@ -8750,7 +8750,7 @@ type GetCustomersReportParams struct {
 	// To The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first.
 	To *openapi_types.Date `form:"to,omitempty" json:"to,omitempty"`
 
-	// Period What a row sums up.
+	// Period The part of the span that each row sums up.
 	Period *GetCustomersReportParamsPeriod `form:"period,omitempty" json:"period,omitempty"`
 
 	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
@@ -8790,7 +8790,7 @@ type GetTakingsReportParams struct {
 	// To The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first.
 	To *openapi_types.Date `form:"to,omitempty" json:"to,omitempty"`
 
-	// GroupBy What a row sums up.
+	// GroupBy The grouping: each row sums up one of these.
 	GroupBy *GetTakingsReportParamsGroupBy `form:"groupBy,omitempty" json:"groupBy,omitempty"`
 
 	// Currency The currency of the amounts. If you leave it out, the company's currency.
@@ -12068,7 +12068,7 @@ type ClientInterface interface {
 	// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
 	TransferRegistration(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, body TransferRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetAttendanceReport Report the attendance
+	// GetAttendanceReport Get the attendance
 	//
 	// Requires the permission `reports:read`.
 	//
@@ -12082,7 +12082,7 @@ type ClientInterface interface {
 	// Corresponds with GET /reports/attendance (the `GetAttendanceReport` operationId).
 	GetAttendanceReport(ctx context.Context, params *GetAttendanceReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetCreditsReport Report the credits of passes
+	// GetCreditsReport Get the credits outstanding
 	//
 	// Requires the permission `reports:read`.
 	//
@@ -12095,7 +12095,7 @@ type ClientInterface interface {
 	// Corresponds with GET /reports/credits (the `GetCreditsReport` operationId).
 	GetCreditsReport(ctx context.Context, params *GetCreditsReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetCustomersReport Report the customers
+	// GetCustomersReport Get the numbers of customers
 	//
 	// Requires the permission `reports:read`.
 	//
@@ -12107,7 +12107,7 @@ type ClientInterface interface {
 	// Corresponds with GET /reports/customers (the `GetCustomersReport` operationId).
 	GetCustomersReport(ctx context.Context, params *GetCustomersReportParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ListExpiringPasses List the passes that expire
+	// ListExpiringPasses List expiring passes
 	//
 	// Requires the permission `reports:read`.
 	//
@@ -12117,7 +12117,7 @@ type ClientInterface interface {
 	// Corresponds with GET /reports/expiring-passes (the `ListExpiringPasses` operationId).
 	ListExpiringPasses(ctx context.Context, params *ListExpiringPassesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetTakingsReport Report the takings
+	// GetTakingsReport Get the takings
 	//
 	// Requires the permission `reports:read`.
 	//
@@ -16756,7 +16756,7 @@ func (c *Client) TransferRegistration(ctx context.Context, id RegistrationIDOnly
 	return c.Client.Do(req)
 }
 
-// GetAttendanceReport Report the attendance
+// GetAttendanceReport Get the attendance
 //
 // Requires the permission `reports:read`.
 //
@@ -16780,7 +16780,7 @@ func (c *Client) GetAttendanceReport(ctx context.Context, params *GetAttendanceR
 	return c.Client.Do(req)
 }
 
-// GetCreditsReport Report the credits of passes
+// GetCreditsReport Get the credits outstanding
 //
 // Requires the permission `reports:read`.
 //
@@ -16803,7 +16803,7 @@ func (c *Client) GetCreditsReport(ctx context.Context, params *GetCreditsReportP
 	return c.Client.Do(req)
 }
 
-// GetCustomersReport Report the customers
+// GetCustomersReport Get the numbers of customers
 //
 // Requires the permission `reports:read`.
 //
@@ -16825,7 +16825,7 @@ func (c *Client) GetCustomersReport(ctx context.Context, params *GetCustomersRep
 	return c.Client.Do(req)
 }
 
-// ListExpiringPasses List the passes that expire
+// ListExpiringPasses List expiring passes
 //
 // Requires the permission `reports:read`.
 //
@@ -16845,7 +16845,7 @@ func (c *Client) ListExpiringPasses(ctx context.Context, params *ListExpiringPas
 	return c.Client.Do(req)
 }
 
-// GetTakingsReport Report the takings
+// GetTakingsReport Get the takings
 //
 // Requires the permission `reports:read`.
 //
@@ -34195,7 +34195,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /registrations/{id}/transfer (the `TransferRegistration` operationId).
 	TransferRegistrationWithResponse(ctx context.Context, id RegistrationIDOnly, params *TransferRegistrationParams, body TransferRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*TransferRegistrationResponse, error)
 
-	// GetAttendanceReportWithResponse Report the attendance
+	// GetAttendanceReportWithResponse Get the attendance
 	//
 	// Requires the permission `reports:read`.
 	//
@@ -34211,7 +34211,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /reports/attendance (the `GetAttendanceReport` operationId).
 	GetAttendanceReportWithResponse(ctx context.Context, params *GetAttendanceReportParams, reqEditors ...RequestEditorFn) (*GetAttendanceReportResponse, error)
 
-	// GetCreditsReportWithResponse Report the credits of passes
+	// GetCreditsReportWithResponse Get the credits outstanding
 	//
 	// Requires the permission `reports:read`.
 	//
@@ -34226,7 +34226,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /reports/credits (the `GetCreditsReport` operationId).
 	GetCreditsReportWithResponse(ctx context.Context, params *GetCreditsReportParams, reqEditors ...RequestEditorFn) (*GetCreditsReportResponse, error)
 
-	// GetCustomersReportWithResponse Report the customers
+	// GetCustomersReportWithResponse Get the numbers of customers
 	//
 	// Requires the permission `reports:read`.
 	//
@@ -34240,7 +34240,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /reports/customers (the `GetCustomersReport` operationId).
 	GetCustomersReportWithResponse(ctx context.Context, params *GetCustomersReportParams, reqEditors ...RequestEditorFn) (*GetCustomersReportResponse, error)
 
-	// ListExpiringPassesWithResponse List the passes that expire
+	// ListExpiringPassesWithResponse List expiring passes
 	//
 	// Requires the permission `reports:read`.
 	//
@@ -34252,7 +34252,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /reports/expiring-passes (the `ListExpiringPasses` operationId).
 	ListExpiringPassesWithResponse(ctx context.Context, params *ListExpiringPassesParams, reqEditors ...RequestEditorFn) (*ListExpiringPassesResponse, error)
 
-	// GetTakingsReportWithResponse Report the takings
+	// GetTakingsReportWithResponse Get the takings
 	//
 	// Requires the permission `reports:read`.
 	//
@@ -45454,7 +45454,7 @@ func (c *ClientWithResponses) TransferRegistrationWithResponse(ctx context.Conte
 	return ParseTransferRegistrationResponse(rsp)
 }
 
-// GetAttendanceReportWithResponse Report the attendance
+// GetAttendanceReportWithResponse Get the attendance
 //
 // Requires the permission `reports:read`.
 //
@@ -45476,7 +45476,7 @@ func (c *ClientWithResponses) GetAttendanceReportWithResponse(ctx context.Contex
 	return ParseGetAttendanceReportResponse(rsp)
 }
 
-// GetCreditsReportWithResponse Report the credits of passes
+// GetCreditsReportWithResponse Get the credits outstanding
 //
 // Requires the permission `reports:read`.
 //
@@ -45497,7 +45497,7 @@ func (c *ClientWithResponses) GetCreditsReportWithResponse(ctx context.Context, 
 	return ParseGetCreditsReportResponse(rsp)
 }
 
-// GetCustomersReportWithResponse Report the customers
+// GetCustomersReportWithResponse Get the numbers of customers
 //
 // Requires the permission `reports:read`.
 //
@@ -45517,7 +45517,7 @@ func (c *ClientWithResponses) GetCustomersReportWithResponse(ctx context.Context
 	return ParseGetCustomersReportResponse(rsp)
 }
 
-// ListExpiringPassesWithResponse List the passes that expire
+// ListExpiringPassesWithResponse List expiring passes
 //
 // Requires the permission `reports:read`.
 //
@@ -45535,7 +45535,7 @@ func (c *ClientWithResponses) ListExpiringPassesWithResponse(ctx context.Context
 	return ParseListExpiringPassesResponse(rsp)
 }
 
-// GetTakingsReportWithResponse Report the takings
+// GetTakingsReportWithResponse Get the takings
 //
 // Requires the permission `reports:read`.
 //

@@ -5539,7 +5539,7 @@ class Operations(Client):
         groupBy: Literal["day", "week", "month", "method", "tax", "product"] | None = None,
         currency: Literal["GBP", "EUR", "USD", "AUD", "CAD", "CHF", "CZK", "DKK", "HKD", "NOK", "NZD", "PLN", "SEK", "SGD", "ZAR"] | None = None,
     ) -> TakingsReport:
-        """Report the takings.
+        """Get the takings.
 
         Requires the permission `reports:read`.
 
@@ -5560,7 +5560,7 @@ class Operations(Client):
         to: str | None = None,
         groupBy: Literal["event", "weekday", "day", "week", "month"] | None = None,
     ) -> AttendanceReport:
-        """Report the attendance.
+        """Get the attendance.
 
         Requires the permission `reports:read`.
 
@@ -5580,7 +5580,7 @@ class Operations(Client):
         to: str | None = None,
         currency: Literal["GBP", "EUR", "USD", "AUD", "CAD", "CHF", "CZK", "DKK", "HKD", "NOK", "NZD", "PLN", "SEK", "SGD", "ZAR"] | None = None,
     ) -> CreditsReport:
-        """Report the credits of passes.
+        """Get the credits outstanding.
 
         Requires the permission `reports:read`.
 
@@ -5599,7 +5599,7 @@ class Operations(Client):
         to: str | None = None,
         period: Literal["day", "week", "month"] | None = None,
     ) -> CustomersReport:
-        """Report the customers.
+        """Get the numbers of customers.
 
         Requires the permission `reports:read`.
 
@@ -5619,7 +5619,7 @@ class Operations(Client):
         from_: str | None = None,
         to: str | None = None,
     ) -> ExpiringPassesPage:
-        """List the passes that expire.
+        """List expiring passes.
 
         Requires the permission `reports:read`.
 

@@ -3304,7 +3304,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Report the takings
+         * Get the takings
          * @description Requires the permission `reports:read`.
          *
          *     Returns the money that was taken and refunded on the days of a span, and in the span before: payments for
@@ -3332,7 +3332,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Report the attendance
+         * Get the attendance
          * @description Requires the permission `reports:read`.
          *
          *     Returns how the dates of a span were booked and attended, and those of the span before. A date counts on the
@@ -3359,7 +3359,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Report the credits of passes
+         * Get the credits outstanding
          * @description Requires the permission `reports:read`.
          *
          *     Returns the credits of customer passes that were outstanding at the beginning and at the end of a span, what
@@ -3385,7 +3385,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Report the customers
+         * Get the numbers of customers
          * @description Requires the permission `reports:read`.
          *
          *     Returns how many customers are new, active, lost and returned in a span, and in the span before. Deleted
@@ -3410,7 +3410,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the passes that expire
+         * List expiring passes
          * @description Requires the permission `reports:read`.
          *
          *     Returns a page of the customer passes with uses left that expire in a span, ordered by their last day. The span
@@ -7355,7 +7355,7 @@ export interface components {
             booked: number;
             /** @description The spots of customers who attended. */
             attended: number;
-            /** @description The spots of customers who did not come. */
+            /** @description The spots of no-shows. */
             noShows: number;
             /** @description The spots whose attendance was not recorded. */
             notRecorded: number;
@@ -7412,9 +7412,9 @@ export interface components {
             expired: number;
             /** @description The rest of the change: adjustments, cancelled passes, and credits that a changed expiry date moved between spans. */
             adjusted: number;
-            /** @description What the credits of `opening` are worth in major units. */
+            /** @description The worth of the credits of `opening` in major units. */
             openingWorth: number;
-            /** @description What the credits of `closing` are worth in major units. */
+            /** @description The worth of the credits of `closing` in major units. */
             closingWorth: number;
         };
         /** @description The numbers of customers in a span of days and in the span before. */
@@ -7495,7 +7495,7 @@ export interface components {
             remainingUses: number;
             /** @description Whether the uses are unlimited. */
             unlimitedUses: boolean;
-            /** @description What the remaining uses are worth in major units. */
+            /** @description The worth of the remaining uses in major units. */
             worth: number;
             /** @description The currency of `worth` (ISO 4217). */
             currency: components["schemas"]["Currency"];
@@ -19773,7 +19773,7 @@ export interface operations {
                 from?: string;
                 /** @description The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first. */
                 to?: string;
-                /** @description What a row sums up. */
+                /** @description The grouping: each row sums up one of these. */
                 groupBy?: "day" | "week" | "month" | "method" | "tax" | "product";
                 /** @description The currency of the amounts. If you leave it out, the company's currency. */
                 currency?: components["schemas"]["Currency"];
@@ -19825,11 +19825,11 @@ export interface operations {
                      *         "refunds": 1
                      *       },
                      *       "totalBefore": {
-                     *         "paid": 980,
+                     *         "paid": 984,
                      *         "refunded": 0,
-                     *         "gross": 980,
-                     *         "net": 816.67,
-                     *         "tax": 163.33,
+                     *         "gross": 984,
+                     *         "net": 820,
+                     *         "tax": 164,
                      *         "payments": 41,
                      *         "refunds": 0
                      *       },
@@ -19848,11 +19848,11 @@ export interface operations {
                      *             "refunds": 1
                      *           },
                      *           "before": {
-                     *             "paid": 980,
+                     *             "paid": 984,
                      *             "refunded": 0,
-                     *             "gross": 980,
-                     *             "net": 816.67,
-                     *             "tax": 163.33,
+                     *             "gross": 984,
+                     *             "net": 820,
+                     *             "tax": 164,
                      *             "payments": 41,
                      *             "refunds": 0
                      *           }
@@ -19880,7 +19880,7 @@ export interface operations {
                 from?: string;
                 /** @description The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first. */
                 to?: string;
-                /** @description What a row sums up. */
+                /** @description The grouping: each row sums up one of these. */
                 groupBy?: "event" | "weekday" | "day" | "week" | "month";
             };
             header?: {
@@ -20093,7 +20093,7 @@ export interface operations {
                 from?: string;
                 /** @description The last day of the span, at most 1099 days after the first. If you leave it out, the last day of the month of the first. */
                 to?: string;
-                /** @description What a row sums up. */
+                /** @description The part of the span that each row sums up. */
                 period?: "day" | "week" | "month";
             };
             header?: {
