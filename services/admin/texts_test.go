@@ -238,7 +238,7 @@ func fileUses(t *testing.T, fset *token.FileSet, file *ast.File) []messageUse {
 			uses = append(uses, use)
 		case *ast.BasicLit:
 			// An id elsewhere: in a table, or the beginning of one.
-			if id := unquoted(n); !called[n] && isID.MatchString(id) {
+			if id := unquoted(n); !called[n] && isID.MatchString(id) && !strings.HasSuffix(id, ".js") {
 				uses = append(uses, messageUse{at: fset.Position(n.Pos()).String(), id: id, prefix: true})
 			}
 		}

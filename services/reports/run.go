@@ -24,10 +24,6 @@ func Part() service.Part {
 	}
 }
 
-// keptByReset are the tables that a reset of test data keeps. The number of the newest generation stays, so
-// that rows which a transaction adds during the reset are never those of a later generation.
-var keptByReset = []string{"progress"}
-
 // Run serves the reports service until ctx ends.
 func Run(ctx context.Context, h *service.Host) error {
 	var cfg Config
@@ -77,7 +73,9 @@ func Run(ctx context.Context, h *service.Host) error {
 	reportsv1.RegisterReportServiceServer(srv, server)
 	reportsv1.RegisterReportMaintenanceServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
-	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB, keptByReset...))
+	// The number of the newest generation stays, so that rows which a transaction adds during a reset are never
+	// those of a later generation.
+	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB, "progress"))
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)

@@ -108,7 +108,7 @@ func openOn(t testing.TB, db *pg.DB) *world {
 		reportsv1.RegisterReportServiceServer(srv, w.server)
 		reportsv1.RegisterReportMaintenanceServiceServer(srv, w.server)
 		authv1.RegisterCompanyCopyServiceServer(srv, w.server.companies)
-		authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db, keptByReset...))
+		authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db, "progress"))
 	})
 	w.client, w.maintenance = reportsv1.NewReportServiceClient(conn), reportsv1.NewReportMaintenanceServiceClient(conn)
 	w.tests = authv1.NewTestDataServiceClient(conn)

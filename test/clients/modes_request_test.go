@@ -76,6 +76,8 @@ func (f *filler) isSkipped(fd protoreflect.FieldDescriptor) bool {
 		return f.holder == "dates" // it cannot be changed with the event
 	case "PricingOptionChange.id":
 		return f.holder == "option" // the price of an appointment type, which is added
+	case "InviteAdministratorRequest.staff_id", "UpdateAdministratorRequest.staff_id":
+		return true // only a teacher has a staff member
 	case "TransactionLine.payment":
 		return true // a hold has no payment
 	case "BookAppointmentRequest.pricing_option_id", "HoldAppointmentRequest.pricing_option_id":

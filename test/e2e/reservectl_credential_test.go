@@ -69,7 +69,7 @@ func (o operator) testCredential(t *testing.T, companyID string) {
 		dead(t, rotated)
 	})
 	t.Run("the platform's credentials are those of the services, the operator, and added ones", func(t *testing.T) {
-		if all := states(t, "--platform"); len(all) != 7 || all[made.ID] != "" {
+		if all := states(t, "--platform"); len(all) != 8 || all[made.ID] != "" {
 			t.Errorf("listed %v", all)
 		}
 		further := decode[serviceCredential](t, o.ok(t, "credential", "create", "--platform", "--name", "second operator", "--scopes", "platform:admin"))

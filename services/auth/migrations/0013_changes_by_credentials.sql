@@ -26,6 +26,7 @@ $$;
 -- allow trigger: it only fills a column that the previous release does not have
 create or replace trigger audit_log_thing before insert on audit_log for each row execute function audit_log_thing();
 
+-- allow repeatable: entries that have the kind are skipped
 -- +goose StatementBegin
 do $$
 begin
