@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"context"
 
 	"reservation.dev/platform/id"
@@ -39,7 +40,9 @@ func (s *Server) ListExpiringPasses(ctx context.Context, req *reportsv1.ListExpi
 	out := &reportsv1.ListExpiringPassesResponse{Total: total, AsOf: shown.asOf, Complete: shown.complete}
 	found, out.NextPageToken = page.Cut(p, found, func(e *expiring) page.Cursor { return page.At(e.expires.time(), id.UUID(e.id)) })
 	for _, e := range found {
-		out.Passes = append(out.Passes, e.proto())
+		shown := e.proto()
+		shown.Currency = cmp.Or(shown.Currency, company.Currency) // nothing was paid
+		out.Passes = append(out.Passes, shown)
 	}
 	return out, nil
 }

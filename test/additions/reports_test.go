@@ -60,9 +60,9 @@ func testReports(t *testing.T, p *platform) {
 		has(t, c.get(t, "/reports/customers?"+week), object{"total.total": 1, "total.new": 1, "total.active": 1})
 	})
 	t.Run("a span that ends before it begins and an unknown grouping are refused", func(t *testing.T) {
-		c.refuses(t, "VALIDATION_ERROR", get, "/reports/takings?from="+date(1)+"&to="+date(0), nil)
-		c.refuses(t, "VALIDATION_ERROR", get, "/reports/attendance?groupBy=method", nil)
-		c.refuses(t, "VALIDATION_ERROR", get, "/reports/customers?period=day&from="+date(-400)+"&to="+date(0), nil)
+		c.refuses(t, "INVALID_PARAMETER", get, "/reports/takings?from="+date(1)+"&to="+date(0), nil)
+		c.refuses(t, "INVALID_PARAMETER", get, "/reports/attendance?groupBy=method", nil)
+		c.refuses(t, "INVALID_PARAMETER", get, "/reports/customers?period=day&from="+date(-400)+"&to="+date(0), nil)
 	})
 	t.Run("another company sees none of it", func(t *testing.T) {
 		has(t, p.newCaller(t).get(t, "/reports/takings?"+today), object{"total.paid": 0, "totalBefore.paid": 0})

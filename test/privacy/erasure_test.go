@@ -92,6 +92,10 @@ func (w *world) rows(t *testing.T, database, sql string) (n int64) {
 	return n
 }
 
+// auditEntries is the number of entries of the audit log about a customer: two that a program adds, and one about a
+// change by a credential.
+const auditEntries = 3
+
 func (w *world) testBefore(t *testing.T, p *person) {
 	tables := strings.Join(w.inDatabases(t, mark), " ")
 	for _, table := range []string{
@@ -106,6 +110,13 @@ func (w *world) testBefore(t *testing.T, p *person) {
 	if !slices.ContainsFunc(w.inFiles(t, mark), func(name string) bool { return strings.HasSuffix(name, ".blk") }) {
 		t.Error("the stream's file has no data of the customer")
 	}
+	// The audit log has the changes of credentials after their events.
+	harness.Eventually(t, limit, func() error {
+		if n := len(w.export(t, p)["auth"]); n < auditEntries {
+			return fmt.Errorf("the audit log has %d entries about the customer", n)
+		}
+		return nil
+	})
 	kinds := map[string]int{}
 	for name, records := range w.export(t, p) {
 		if !says(records, mark) {
@@ -119,7 +130,7 @@ func (w *world) testBefore(t *testing.T, p *person) {
 		}
 	}
 	want := map[string]int{
-		"auth audit_entry": 2, "booking booking_history": 1, "booking customer_copy": 1, "booking transaction": 4, "booking waitlist_entry": 1, "customer customer": 1,
+		"auth audit_entry": auditEntries, "booking booking_history": 1, "booking customer_copy": 1, "booking transaction": 4, "booking waitlist_entry": 1, "customer customer": 1,
 		"customer note": 1, "pass customer_pass": 1, "webhook webhook_message": 12,
 	}
 	if fmt.Sprint(kinds) != fmt.Sprint(want) {

@@ -4592,13 +4592,13 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"\x1aListAccountEntriesResponse\x12C\n" +
 	"\aentries\x18\x01 \x03(\v2).reservation.subscription.v1.AccountEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xd4\x01\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xdd\x01\n" +
 	"\x13SubscriptionPayment\x12\x1f\n" +
 	"\x06method\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06method\x12&\n" +
 	"\treference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\treference\x12\x1b\n" +
 	"\x06amount\x18\x03 \x01(\x03H\x00R\x06amount\x88\x01\x01\x123\n" +
-	"\apaid_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06paidAt\x12\x17\n" +
-	"\apaid_on\x18\x05 \x01(\tR\x06paidOnB\t\n" +
+	"\apaid_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06paidAt\x12 \n" +
+	"\apaid_on\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06paidOnB\t\n" +
 	"\a_amount\"[\n" +
 	"\x05Pause\x12\x1b\n" +
 	"\tfirst_day\x18\x01 \x01(\tR\bfirstDay\x12\x1d\n" +
