@@ -11,6 +11,8 @@ const (
 	reportLeft, reportTop, reportRight, reportLabelRow = 64, 8, 6, 24
 	// maxBars is how many rows a chart of bars across shows.
 	maxBars = 15
+	// widestColumn is the width of a column of a chart with few of them.
+	widestColumn = 56
 	// barLength is the length of the longest bar across, in units of its viewBox.
 	barLength = 100
 )
@@ -83,7 +85,7 @@ func columnsOf(x *texts, rows []reportRow) *reportChart {
 		height := func(f figure) float64 { return max(0, f.size()/top.size()*plot) }
 		h, before := height(r.Headline()), height(r.HeadlineBefore())
 		c.Columns = append(c.Columns, reportBar{
-			Row: r, X: at, Width: step * .8, Y: reportTop + plot - h, Height: h, BeforeY: reportTop + plot - before, BeforeHeight: before, Whole: plot,
+			Row: r, X: at, Width: min(step*.8, widestColumn), Y: reportTop + plot - h, Height: h, BeforeY: reportTop + plot - before, BeforeHeight: before, Whole: plot,
 		})
 		if i%every == 0 {
 			c.Labels = append(c.Labels, chartLabel{at, r.Label})
