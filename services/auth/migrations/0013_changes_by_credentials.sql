@@ -5,6 +5,9 @@
 -- There can be many, so they are kept for a shorter time. The previous release adds none.
 alter table audit_log add column if not exists by_credential boolean not null default false;
 
+-- An interrupted build leaves an invalid index, which must be built again.
+drop index concurrently if exists audit_log_credentials;
+drop index concurrently if exists audit_log_others;
 create index concurrently if not exists audit_log_credentials on audit_log (company_id, at, id) where by_credential;
 create index concurrently if not exists audit_log_others on audit_log (company_id, at, id) where not by_credential;
 
@@ -37,6 +40,7 @@ end
 $$;
 -- +goose StatementEnd
 
+drop index concurrently if exists audit_log_thing;
 create index concurrently if not exists audit_log_thing on audit_log (company_id, thing, at, id);
 
 -- cut_credential_changes is cut_audit_log for the entries about changes by credentials.
