@@ -82,7 +82,7 @@ func (q *CompanyQuery) Total(company id.Company) pg.Statement {
 	switch {
 	case from.ofPeriod() != q.ofPeriod():
 		q.andPeriod(&s)
-		s.SQL += " order by t.purchased_at, t.id"
+		s.SQL += byPurchaseSQL + " order by t.purchased_at, t.id"
 	case q.Purchaser == nil && q.Since.IsZero():
 		s.SQL += " order by t.id" // along the index that the list walks
 	}
@@ -116,7 +116,7 @@ func (q *CompanyQuery) listPurchased(company id.Company) pg.Statement {
 	if p.After == nil || p.After.Time().Before(q.PurchasedFrom) {
 		p.After = new(page.At(q.PurchasedFrom, id.UUID{}))
 	}
-	s := pg.Statement{SQL: "select t.id, " + changedAt + ", t.purchased_at" + confirmedSQL, Args: []any{company}}
+	s := pg.Statement{SQL: "select t.id, " + changedAt + ", t.purchased_at" + confirmedSQL + byPurchaseSQL, Args: []any{company}}
 	if !q.PurchasedBefore.IsZero() {
 		s.And("t.purchased_at < %s", q.PurchasedBefore)
 	}
@@ -145,6 +145,10 @@ func TransactionsByPurchase() page.Order {
 
 // purchasedAt is the column of the time of a purchase.
 const purchasedAt = "t.purchased_at"
+
+// byPurchaseSQL is a condition that is always true. Only statements that have it use the index of the times of
+// purchases, and no others, even if there are no statistics yet.
+const byPurchaseSQL = " and (case when t.timezone is null then t.source else t.timezone end) is not null"
 
 // ListedTransaction is a transaction of a list.
 type ListedTransaction struct {
