@@ -49,6 +49,7 @@ func startChromium(t *testing.T, fonts fontSet) *chromium {
 		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("disable-lcd-text", true), // pictures of text in shades of one colour
 		chromedp.Flag("lang", "en-GB"),
+		chromedp.Flag("accept-lang", "en-GB,en"),
 		chromedp.Env(fonts.environment(t)...),
 		chromedp.Env("LC_ALL=C.UTF-8", "LANGUAGE=en_GB", "TZ=UTC"),
 	)

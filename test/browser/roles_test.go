@@ -76,9 +76,9 @@ func (w *world) testRoles(t *testing.T) { // invariant 1
 	hers, his := w.teach(t, "Hana"), w.teach(t, "Iwan")
 	for role, menu := range map[authv1.AdministratorRole]string{
 		authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER: "Today Week Appointments Events Customers Pass types Plans Subscriptions Library Appointment types " +
-			"Staff and rooms Discount codes API Clients API Keys Publishable Keys Requests Webhooks Payments due Test mode Company Administrators Audit log Documentation",
+			"Staff and rooms Discount codes Reports Export and import data API Clients API Keys Publishable Keys Requests Webhooks Payments due Test mode Company Administrators Audit log Documentation",
 		authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER: "Today Week Appointments Events Customers Pass types Plans Subscriptions Library Appointment types " +
-			"Staff and rooms Discount codes Documentation",
+			"Staff and rooms Discount codes Reports Export and import data Documentation",
 		authv1.AdministratorRole_ADMINISTRATOR_ROLE_FRONT_DESK: "Today Week Appointments Events Customers Subscriptions Documentation",
 		authv1.AdministratorRole_ADMINISTRATOR_ROLE_TEACHER:    "My classes Documentation",
 	} {
