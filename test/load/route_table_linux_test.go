@@ -107,6 +107,12 @@ func tableOfB() []route {
 		read("/discount-codes/{code}"),
 		put("/discount-codes/{code}", `{"maxUses":{n}}`),
 		patch("/discount-codes/{code}", `{"maxUses":{n}}`),
+		// Reports.
+		read("/reports/takings"),
+		read("/reports/attendance"),
+		read("/reports/credits"),
+		read("/reports/customers"),
+		read("/reports/expiring-passes"),
 		// Webhooks.
 		post("/webhook-endpoints", `{"url":"{url}","events":["hold.expired"],"description":"CRM"}`).making("endpoint").atMost(endpoints),
 		read("/webhook-endpoints"),
