@@ -340,7 +340,7 @@ func TestTokensDifferOnEachPage(t *testing.T) {
 		if a := w.send("/test-mode", url.Values{csrfField: {sent}, "mode": {"live"}}, nil); a.StatusCode != http.StatusSeeOther {
 			t.Error(describe(a))
 		}
-		if a := w.send("/test-mode", url.Values{csrfField: {sent[:len(sent)-2] + "AA"}, "mode": {"live"}}, nil); a.StatusCode != http.StatusForbidden {
+		if a := w.send("/test-mode", url.Values{csrfField: {altered(sent)}, "mode": {"live"}}, nil); a.StatusCode != http.StatusForbidden {
 			t.Error(describe(a))
 		}
 	}

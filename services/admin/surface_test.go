@@ -126,3 +126,11 @@ func TestPagesAreListed(t *testing.T) {
 		t.Errorf("%s differs; go test ./services/admin -run TestPagesAreListed -update writes it:\n%s", file, diff)
 	}
 }
+
+// altered returns a text with another first character.
+func altered(text string) string {
+	if text[0] == 'A' {
+		return "B" + text[1:]
+	}
+	return "A" + text[1:]
+}
