@@ -37,7 +37,7 @@ func (expiringPage) head() (*message, string) { return msg("reports.expiring.tit
 func (r *request) expiringPasses() error {
 	q := r.asked()
 	today := r.midnight(r.now(), 0)
-	if q.from == "" {
+	if q.from == "" && q.to == "" {
 		q.from, q.to = isoDay(today), isoDay(r.midnight(today, 30))
 	}
 	res, err := r.services.reports.ListExpiringPasses(r.ctx, &reportsv1.ListExpiringPassesRequest{

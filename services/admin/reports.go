@@ -51,8 +51,6 @@ type reportTable struct {
 	Chart      *reportChart
 	// Rest says that the last row sums up what the others do not show.
 	Rest bool
-	from string // as asked
-	to   string
 }
 
 // Title returns the report's title.
@@ -140,7 +138,7 @@ func (r *request) readReport(name string, q reportQuery) (*reportTable, error) {
 	if !ok {
 		return nil, errNoReport
 	}
-	t := &reportTable{Name: name, Groupings: kind.groupings, Grouping: kind.groupings[0], from: q.from, to: q.to}
+	t := &reportTable{Name: name, Groupings: kind.groupings, Grouping: kind.groupings[0]}
 	for _, grouping := range kind.groupings {
 		if grouping == q.by {
 			t.Grouping = grouping
