@@ -196,6 +196,25 @@ func TestDecodeJSONEnforcesTheBoundsOfTheProto(t *testing.T) {
 			}
 		}
 	})
+	t.Run("ignored values", func(t *testing.T) {
+		for body, accepted := range map[string]bool{
+			`{"x":` + items("1", 9_999) + `}`:     true,
+			`{"x":` + items("1", 10_001) + `}`:    false,
+			`{"x":` + items("[[1]]", 5_000) + `}`: false,
+			`{"title":` + items("1", 340_000):     false, // not even read up to its missing brace
+		} {
+			err := DecodeJSON([]byte(body), &edgebv1.EventWrite{})
+			if refused := err != nil && fault.From(err).Reason == fault.ReasonInvalidJSON; refused == accepted || accepted && err != nil {
+				t.Errorf("%.60s: %v", body, err)
+			}
+		}
+	})
+	t.Run("wrong items of a list that is a single value", func(t *testing.T) {
+		err := DecodeJSON([]byte(`{"eligibleEventTypes":`+items("1", 340_000)+`}`), &edgebv1.PassWrite{})
+		if fields := fault.From(err).Fields; len(fields) != 1 || fields[0].Rule != "max_items" {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("an object with too many unknown members", func(t *testing.T) {
 		var b strings.Builder
 		for i := range 1001 {

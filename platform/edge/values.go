@@ -2,6 +2,7 @@ package edge
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -18,11 +19,15 @@ import (
 type value struct {
 	append func(b []byte, m proto.Message) []byte
 	// read fills m from a value whose first token is tok. If the value is invalid, rule is the rule
-	// that it breaks, and problem is a phrase about it; otherwise both are "".
+	// that it breaks, and problem is a phrase about it; otherwise both are "". err is errRestUnread if
+	// the rest of the body must not be read either.
 	read func(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error)
 	// nullable means that null is a value of its own, different from an absent member.
 	nullable bool
 }
+
+// errRestUnread means that the rest of the body is not read because of an invalid value.
+var errRestUnread = errors.New("the rest of the body is not read")
 
 // valueFor returns how to read and write a message of reservation.edge.v1, or nil if the message is
 // an object.
@@ -54,9 +59,9 @@ func valueFor(name protoreflect.FullName) *value {
 		return &value{append: func(b []byte, m proto.Message) []byte { return append(b, m.(*edgev1.Json).GetText()...) }}
 	case "reservation.edge.v1.TextList", "reservation.edge.v1.IdentifierList", "reservation.edge.v1.CollectionList", "reservation.edge.v1.TagList",
 		"reservation.edge.v1.StaffList", "reservation.edge.v1.ResourceList":
-		return &value{append: appendTextList, read: readTextList}
+		return &value{append: appendTextList, read: listOf(textItem)}
 	case "reservation.edge.v1.DayList", "reservation.edge.v1.LengthList":
-		return &value{append: appendNumberList, read: readNumberList}
+		return &value{append: appendNumberList, read: listOf(numberItem)}
 	}
 	return nil
 }
@@ -136,40 +141,6 @@ const (
 	ruleDecimals = "decimals"
 )
 
-func readTextList(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error) {
-	if tok != json.Delim('[') {
-		return ruleType, "must be an array", d.rest(tok, depth)
-	}
-	field := m.ProtoReflect().Descriptor().Fields().ByName("values")
-	list, bound := m.ProtoReflect().Mutable(field).List(), d.bound(field)
-	for d.dec.More() {
-		if list.Len() == bound.Items {
-			return bounds.RuleItems, bound.TooMany(), d.array(depth + 1)
-		}
-		tok, err := d.dec.Token()
-		if err != nil {
-			return "", "", syntaxFault(err)
-		}
-		s, is := tok.(string)
-		if !is {
-			rule, problem = ruleType, "must be an array of strings"
-			if err := d.rest(tok, depth+1); err != nil {
-				return "", "", err
-			}
-			continue
-		}
-		if tooLong, phrase := bound.Exceeds(s); tooLong != "" {
-			rule, problem = tooLong, "has an item that is too long: each item "+phrase
-			continue
-		}
-		list.Append(protoreflect.ValueOfString(s))
-	}
-	if _, err := d.dec.Token(); err != nil {
-		return "", "", syntaxFault(err)
-	}
-	return rule, problem, nil
-}
-
 func appendNumberList(b []byte, m proto.Message) []byte {
 	b = append(b, '[')
 	for i, n := range m.(interface{ GetValues() []int32 }).GetValues() {
@@ -181,34 +152,56 @@ func appendNumberList(b []byte, m proto.Message) []byte {
 	return append(b, ']')
 }
 
-func readNumberList(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error) {
-	if tok != json.Delim('[') {
-		return ruleType, "must be an array", d.rest(tok, depth)
-	}
-	field := m.ProtoReflect().Descriptor().Fields().ByName("values")
-	list, bound := m.ProtoReflect().Mutable(field).List(), d.bound(field)
-	for d.dec.More() {
-		if list.Len() == bound.Items {
-			return bounds.RuleItems, bound.TooMany(), d.array(depth + 1)
+// listOf returns the reader of a list of single values. item reads one of them.
+func listOf(item func(tok json.Token, bound bounds.Bound) (v protoreflect.Value, rule, problem string)) func(*decoder, json.Token, proto.Message, int) (string, string, error) {
+	return func(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error) {
+		if tok != json.Delim('[') {
+			return ruleType, "must be an array", d.rest(tok, depth)
 		}
-		tok, err := d.dec.Token()
-		if err != nil {
-			return "", "", syntaxFault(err)
-		}
-		v, wrong := number(tok, protoreflect.Int32Kind)
-		if wrong != "" {
-			rule, problem = ruleType, "must be an array of whole numbers"
+		field := m.ProtoReflect().Descriptor().Fields().ByName("values")
+		list, bound := m.ProtoReflect().Mutable(field).List(), d.bound(field)
+		for i := 0; d.dec.More(); i++ {
+			if i == bound.Items {
+				return bounds.RuleItems, bound.TooMany(), errRestUnread
+			}
+			tok, err := d.dec.Token()
+			if err != nil {
+				return "", "", syntaxFault(err)
+			}
+			v, itemRule, itemProblem := item(tok, bound)
+			if itemProblem == "" {
+				list.Append(v)
+				continue
+			}
+			rule, problem = itemRule, itemProblem
 			if err := d.rest(tok, depth+1); err != nil {
 				return "", "", err
 			}
-			continue
 		}
-		list.Append(v)
+		if _, err := d.dec.Token(); err != nil {
+			return "", "", syntaxFault(err)
+		}
+		return rule, problem, nil
 	}
-	if _, err := d.dec.Token(); err != nil {
-		return "", "", syntaxFault(err)
+}
+
+func textItem(tok json.Token, bound bounds.Bound) (v protoreflect.Value, rule, problem string) {
+	s, is := tok.(string)
+	if !is {
+		return v, ruleType, "must be an array of strings"
 	}
-	return rule, problem, nil
+	if rule, phrase := bound.Exceeds(s); rule != "" {
+		return v, rule, "has an item that is too long: each item " + phrase
+	}
+	return protoreflect.ValueOfString(s), "", ""
+}
+
+func numberItem(tok json.Token, _ bounds.Bound) (v protoreflect.Value, rule, problem string) {
+	v, problem = number(tok, protoreflect.Int32Kind)
+	if problem != "" {
+		return v, ruleType, "must be an array of whole numbers"
+	}
+	return v, "", ""
 }
 
 // decimalInto reads a number with at most two decimals as hundredths.
@@ -290,8 +283,11 @@ func appendDecimal(b []byte, n int64) []byte {
 // has the failure.
 func (d *decoder) valueOf(v *value, tok json.Token, m proto.Message, path string, depth int) (ok bool, err error) {
 	rule, problem, err := v.read(d, tok, m, depth)
-	if err == nil && problem != "" {
+	if problem != "" && (err == nil || errors.Is(err, errRestUnread)) {
 		d.wrong.Add(path, rule, problem)
+	}
+	if errors.Is(err, errRestUnread) {
+		err = d.wrong.Err()
 	}
 	return err == nil && problem == "", err
 }
