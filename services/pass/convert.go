@@ -8,6 +8,7 @@ import (
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/zone"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
@@ -33,7 +34,7 @@ func customerPassMessage(p CustomerPass, zone *time.Location, today time.Time) *
 		StartDate: p.StartDate.Format(time.DateOnly), ExpiryDate: p.lastDay().Format(time.DateOnly),
 		Status: enumValue[passv1.CustomerPassStatus](p.StatusOn(today)), Version: p.Version,
 		CreatedAt: timestamppb.New(p.CreatedAt), UpdatedAt: timestamppb.New(p.UpdatedAt),
-		CreatedOn: dayText(p.CreatedOn, p.CreatedAt, zone),
+		CreatedOn: dayText(p.CreatedOn, p.CreatedAt, p.EarlierZone, zone),
 		Title:     p.Title, TotalUses: p.TotalUses, UnlimitedUses: p.UnlimitedUses, NeverExpires: p.neverExpires(),
 	}
 	if since := p.pausedSince(zone); since != nil {
@@ -51,12 +52,16 @@ func customerPassMessage(p CustomerPass, zone *time.Location, today time.Time) *
 	return out
 }
 
-// dayText returns a stored day; nil is that of an instant in the company's zone.
-func dayText(day *time.Time, at time.Time, zone *time.Location) string {
-	if day == nil {
-		return at.In(zone).Format(time.DateOnly)
+// dayText returns a stored day; nil is that of an instant in the company's earlier zone, or in the present one
+// if no earlier zone is known.
+func dayText(day *time.Time, at time.Time, earlier string, present *time.Location) string {
+	if day != nil {
+		return day.Format(time.DateOnly)
 	}
-	return day.Format(time.DateOnly)
+	if loc, err := zone.Load(earlier); err == nil && earlier != "" {
+		present = loc
+	}
+	return at.In(present).Format(time.DateOnly)
 }
 
 func ledgerMessages(list []LedgerEntry, zone *time.Location) []*passv1.LedgerEntry {
@@ -70,7 +75,8 @@ func ledgerMessages(list []LedgerEntry, zone *time.Location) []*passv1.LedgerEnt
 func ledgerMessage(e LedgerEntry, zone *time.Location) *passv1.LedgerEntry {
 	out := &passv1.LedgerEntry{
 		Sequence: e.Sequence, Kind: enumValue[passv1.LedgerEntryKind](e.Kind), Credits: e.Credits, Balance: e.Balance,
-		Actor: e.Actor, CreatedAt: timestamppb.New(e.CreatedAt), Reason: e.Reason, Day: dayText(e.Day, e.CreatedAt, zone),
+		Actor: e.Actor, CreatedAt: timestamppb.New(e.CreatedAt), Reason: e.Reason,
+		Day: dayText(e.Day, e.CreatedAt, e.EarlierZone, zone),
 	}
 	if e.Kind == entryExpiredAtEnd {
 		out.Kind = passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_EXPIRED

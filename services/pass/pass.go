@@ -127,7 +127,8 @@ type CustomerPass struct {
 	Version       int64           `db:"version"`
 	CreatedAt     time.Time       `db:"created_at"`
 	UpdatedAt     time.Time       `db:"updated_at"`
-	CreatedOn     *time.Time      `db:"created_on"` // a day; nil: that of CreatedAt
+	CreatedOn     *time.Time      `db:"created_on"` // a day; nil: that of CreatedAt in EarlierZone
+	EarlierZone   string          `db:"earlier_zone"`
 	// Entries is the length of the ledger. It is set when the pass is locked.
 	Entries int64 `db:"-"`
 
@@ -158,7 +159,10 @@ type LedgerEntry struct {
 	Item       id.Booking     `db:"item_id"`       // only for redeemed and returned
 	Reason     string         `db:"reason"`        // only for adjusted
 	Period     *int32         `db:"period"`        // of a subscription
-	Day        *time.Time     `db:"day"`           // nil: that of CreatedAt
+	Day        *time.Time     `db:"day"`           // nil: that of CreatedAt in EarlierZone
+
+	// EarlierZone is the zone of the company in which entries of earlier releases have their day.
+	EarlierZone string `db:"earlier_zone"`
 }
 
 // Kinds of ledger entries.

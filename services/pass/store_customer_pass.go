@@ -15,7 +15,8 @@ import (
 // passColumns are the columns of a customer pass p, without the title of its type.
 const passColumns = `p.id, p.customer_id, p.pass_type_id, p.remaining_uses, p.unlimited_uses, p.start_date, p.expiry_date, p.status,
 	p.paused_on, p.paused_at, p.version, p.created_at, p.updated_at, p.paid_gross, p.paid_currency, p.paid_method, p.paid_reference,
-	p.created_on, coalesce(p.subscription_version, 0) as subscription_version, coalesce(p.subscription_state, '') as subscription_state,
+	p.created_on, case when p.created_on is null then earlier_zone(p.company_id) else '' end as earlier_zone,
+	coalesce(p.subscription_version, 0) as subscription_version, coalesce(p.subscription_state, '') as subscription_state,
 	coalesce(p.last_period, 0) as last_period, p.period_last_day, p.unusable_from, p.usable_again_from,
 	coalesce(p.total_uses, (select l.credits from ledger_entries l
 		where l.company_id = p.company_id and l.customer_pass_id = p.id and l.sequence = 1)) as total_uses`
@@ -38,7 +39,8 @@ const (
 	openLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at, day)
 		values ($1, $2, 1, 'assigned', $3, $3, $4, $5, $6)`
 
-	ledgerColumns = `sequence, kind, credits, balance, actor, created_at, redemption_id, item_id, coalesce(reason, '') as reason, period, day`
+	ledgerColumns = `sequence, kind, credits, balance, actor, created_at, redemption_id, item_id, coalesce(reason, '') as reason, period, day,
+		case when day is null then earlier_zone(company_id) else '' end as earlier_zone`
 
 	// The entries of a pass are numbered from 1 without gaps.
 	ledgerLengthSQL = `select coalesce(max(sequence), 0) from ledger_entries where company_id = $1 and customer_pass_id = $2`

@@ -12,7 +12,7 @@ import (
 )
 
 // companyLedgerSQL reads entries of all passes. The pass of an entry is looked up for the entries of the page alone.
-const companyLedgerSQL = `select e.customer_pass_id, ` + ledgerColumns + `, p.customer_id, p.title from (
+const companyLedgerSQL = `select e.*, p.customer_id, p.title from (
 		select customer_pass_id, ` + ledgerColumns + ` from ledger_entries where company_id = $1`
 
 const passesOfEntriesSQL = `) e cross join lateral (select p.customer_id,

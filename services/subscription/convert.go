@@ -7,6 +7,7 @@ import (
 
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/zone"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	"reservation.dev/services/subscription/model"
 )
@@ -87,7 +88,7 @@ func periodMessage(p model.Period, zone *time.Location) *subscriptionv1.Period {
 	if p.PaidAt != nil {
 		out.Payment = &subscriptionv1.SubscriptionPayment{
 			Method: p.PaymentMethod, Reference: p.PaymentReference, Amount: &p.PaidAmount, PaidAt: timestamppb.New(*p.PaidAt),
-			PaidOn: dayOrOf(p.PaidOn, *p.PaidAt, zone),
+			PaidOn: dayOrOf(p.PaidOn, *p.PaidAt, p.EarlierZone, zone),
 		}
 	}
 	return out
@@ -97,7 +98,8 @@ func entryMessage(e model.AccountEntry, zone *time.Location) *subscriptionv1.Acc
 	return &subscriptionv1.AccountEntry{
 		Sequence: e.Sequence, Kind: enumValue[subscriptionv1.AccountEntryKind](e.Kind), Credit: e.Credit, Refund: e.Refund,
 		CreditBalance: e.CreditBalance, RefundBalance: e.RefundBalance, Period: e.Period, Reference: e.Reference,
-		CreatedAt: timestamppb.New(e.CreatedAt), Actor: e.Actor, Day: dayOrOf(e.Day, e.CreatedAt, zone),
+		CreatedAt: timestamppb.New(e.CreatedAt), Actor: e.Actor,
+		Day: dayOrOf(e.Day, e.CreatedAt, e.EarlierZone, zone),
 	}
 }
 
@@ -133,12 +135,16 @@ func dayText(day *time.Time) string {
 	return day.Format(time.DateOnly)
 }
 
-// dayOrOf returns a stored day, or for nil that of an instant in the company's zone, as YYYY-MM-DD.
-func dayOrOf(day *time.Time, at time.Time, zone *time.Location) string {
-	if day == nil {
-		return at.In(zone).Format(time.DateOnly)
+// dayOrOf returns a stored day as YYYY-MM-DD; nil is that of an instant in the company's earlier zone, or in the
+// present one if no earlier zone is known.
+func dayOrOf(day *time.Time, at time.Time, earlier string, present *time.Location) string {
+	if day != nil {
+		return dayText(day)
 	}
-	return dayText(day)
+	if loc, err := zone.Load(earlier); err == nil && earlier != "" {
+		present = loc
+	}
+	return at.In(present).Format(time.DateOnly)
 }
 
 func movementMessages(all []model.Movement, zone *time.Location) []*subscriptionv1.SubscriptionMovement {
@@ -146,7 +152,7 @@ func movementMessages(all []model.Movement, zone *time.Location) []*subscription
 	for _, m := range all {
 		out = append(out, &subscriptionv1.SubscriptionMovement{
 			Period: m.Period, AccountEntry: m.Entry, Amount: m.Amount, Currency: m.Currency, Method: m.Method, PlanId: m.Plan.String(),
-			At: timestamppb.New(m.At), Day: dayOrOf(m.Day, m.At, zone),
+			At: timestamppb.New(m.At), Day: dayOrOf(m.Day, m.At, m.EarlierZone, zone),
 		})
 	}
 	return out

@@ -99,8 +99,22 @@ func amounts(list []*subscriptionv1.SubscriptionMovement) (all []int64) {
 	return all
 }
 
+// earlier changes account entries to what an earlier release wrote.
+func (w *world) earlier(sql string) {
+	w.t.Helper()
+	exec := func(sql string, args ...any) {
+		w.t.Helper()
+		if _, err := w.owner.Exec(w.t.Context(), sql, args...); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	exec(`alter table account_entries disable trigger user`)
+	exec(sql, w.company)
+	exec(`alter table account_entries enable trigger user`)
+}
+
 func TestEveryMovementIsInOneEvent(t *testing.T) { // invariant 22
-	w := open(t)
+	w := openOwned(t)
 	plan := w.plan()
 	dear := w.plan(func(r *subscriptionv1.CreatePlanRequest) { r.Price = 9000 })
 	act := func(s, name string) {
@@ -151,11 +165,24 @@ func TestEveryMovementIsInOneEvent(t *testing.T) { // invariant 22
 	if paid := got[changed][1]; paid.GetMethod() != "CASH" || paid.GetPlanId() != dear.GetId() || paid.GetPeriod() != 2 {
 		t.Errorf("got %v", paid)
 	}
-	t.Run("movements of earlier releases have the day of the company's present zone, and refunds the last method", func(t *testing.T) {
-		w.write(`update periods set paid_on = null, payment_method = 'ONLINE' where company_id = $1 and paid_on is not null`)
-		again, _, err := w.streamed(w.admin(), "", "")
-		if err != nil || again[renewed][1].GetDay() != "2027-04-01" {
-			t.Errorf("got %v, %v", again[renewed], err)
+	t.Run("movements of earlier releases keep their day when the company changes its zone", func(t *testing.T) {
+		// An earlier release has recorded payments and a refund shortly before midnight in London.
+		w.write(`update periods set paid_on = null, paid_at = '2027-04-01T22:30:00Z', payment_method = 'ONLINE' where company_id = $1 and paid_on is not null`)
+		w.earlier(`update account_entries set day = null, payment_method = null, created_at = '2027-04-01T22:30:00Z' where company_id = $1`)
+		for _, zone := range []string{"Europe/London", "Asia/Tokyo"} {
+			w.write(`update companies set timezone = $2, version = version + 1 where company_id = $1`, zone)
+			again, _, err := w.streamed(w.admin(), "", "")
+			if err != nil || again[renewed][1].GetDay() != "2027-04-01" || again[refunded][1].GetDay() != "2027-04-01" || again[refunded][1].GetMethod() != "ONLINE" {
+				t.Errorf("in %s, got %v and %v, %v", zone, again[renewed], again[refunded], err)
+			}
+			periods, err := w.client.ListPeriods(w.ctx(), &subscriptionv1.ListPeriodsRequest{SubscriptionId: renewed})
+			if err != nil || periods.GetPeriods()[0].GetPayment().GetPaidOn() != "2027-04-01" {
+				t.Errorf("in %s, got %v, %v", zone, periods, err)
+			}
+			entries, err := w.client.ListAccountEntries(w.ctx(), &subscriptionv1.ListAccountEntriesRequest{SubscriptionId: refunded})
+			if err != nil || entries.GetEntries()[0].GetDay() != "2027-04-01" {
+				t.Errorf("in %s, got %v, %v", zone, entries, err)
+			}
 		}
 	})
 	t.Run("a stream continues after any subscription or plan, in the order of identifiers", func(t *testing.T) {

@@ -19,7 +19,8 @@ const periodColumns = `p.number, p.plan_id, p.first_day, p.last_day, p.trial, p.
 	p.due_at, p.dunning_from, p.past_due_after_days, p.grace_days, p.reminder_days, p.end_after_days, p.reminders_sent,
 	p.paid_at, p.paid_on, p.paid_amount, p.payment_method, p.payment_reference, p.waive_reason, p.failure_reason, p.failed_attempts,
 	p.bookings, p.credits, p.max_rollover, p.granted, p.credits_granted, p.credits_carried_over, p.credits_expired,
-	p.granted_first_day, p.created_at`
+	p.granted_first_day, p.created_at,
+	case when p.paid_at is not null and p.paid_on is null then earlier_zone(p.company_id) else '' end as earlier_zone`
 
 // periodFields returns pointers to the fields of a period, in the order of periodColumns.
 func periodFields(p *model.Period) []any {
@@ -30,7 +31,7 @@ func periodFields(p *model.Period) []any {
 		&p.DueAt, &p.DunningFrom, &p.PastDueAfterDays, &p.GraceDays, &p.ReminderDays, &p.EndAfterDays, &p.RemindersSent,
 		&p.PaidAt, &p.PaidOn, &p.PaidAmount, &p.PaymentMethod, &p.PaymentReference, &p.WaiveReason, &p.FailureReason, &p.FailedAttempts,
 		&p.Bookings, &p.Credits, &p.MaxRollover, &p.Granted, &p.CreditsGranted, &p.CreditsCarriedOver, &p.CreditsExpired,
-		&p.GrantedFirstDay, &p.CreatedAt,
+		&p.GrantedFirstDay, &p.CreatedAt, &p.EarlierZone,
 	}
 }
 
@@ -76,6 +77,7 @@ const (
 		order by p.number desc limit $3`
 
 	entryColumns = `sequence, kind, credit, refund, credit_balance, refund_balance, period, reference, actor, created_at, day,
+		case when day is null then earlier_zone(company_id) else '' end as earlier_zone,
 		coalesce(payment_method, '') as payment_method, plan_id`
 
 	entriesSQL = `select ` + entryColumns + ` from account_entries

@@ -29,6 +29,7 @@ const (
 	// A refund of an earlier release has the method of the last payment and the present plan.
 	refundsSQL = `select n.id, e.* from unnest($2::uuid[]) n(id)
 		cross join lateral (select sequence, kind, credit, refund, credit_balance, refund_balance, period, reference, actor, created_at, day,
+				case when day is null then earlier_zone(company_id) else '' end as earlier_zone,
 				coalesce(payment_method, (` + lastMethodOfSQL + ` p.subscription_id = n.id` + lastMethodEndSQL + `), 'OTHER') as payment_method,
 				coalesce(plan_id, (select s.plan_id from subscriptions s where s.company_id = $1 and s.id = n.id)) as plan_id
 			from account_entries where company_id = $1 and subscription_id = n.id and kind = 'refunded' offset 0) e

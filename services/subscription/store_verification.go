@@ -85,7 +85,7 @@ func partsOf(company id.Company, all []whole) []pg.Query {
 			var of id.Subscription
 			var e model.AccountEntry
 			err := rows.Scan(&of, &e.Sequence, &e.Kind, &e.Credit, &e.Refund, &e.CreditBalance, &e.RefundBalance, &e.Period, &e.Reference, &e.Actor, &e.CreatedAt,
-				&e.Day, &e.Method, &e.PlanID)
+				&e.Day, &e.EarlierZone, &e.Method, &e.PlanID)
 			if w := at[of]; w != nil {
 				w.entries = append(w.entries, e)
 			}

@@ -38,6 +38,7 @@ func TestDashboard(t *testing.T) {
 	t.Run("subscriptions", w.testSubscriptions)
 	t.Run("library", w.testLibrary)
 	t.Run("exports", w.testExports)
+	t.Run("reports", w.testReports)
 	t.Run("test mode", w.testTestMode)
 	t.Run("without JavaScript", w.testWithoutScript)
 }

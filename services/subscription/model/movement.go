@@ -15,7 +15,10 @@ type Movement struct {
 	Method   string
 	Plan     id.Plan
 	At       time.Time
-	Day      *time.Time // nil: that of At in the company's zone
+	Day      *time.Time // nil: that of At in EarlierZone
+
+	// EarlierZone is the zone of the company in which movements of earlier releases have their day.
+	EarlierZone string
 }
 
 // Movement returns the payment of a period; false if nothing was paid.
@@ -24,7 +27,8 @@ func (p *Period) Movement() (m Movement, paid bool) {
 		return m, false
 	}
 	return Movement{
-		Period: p.Number, Amount: p.PaidAmount, Currency: p.Currency, Method: p.PaymentMethod, Plan: p.PlanID, At: *p.PaidAt, Day: p.PaidOn,
+		Period: p.Number, Amount: p.PaidAmount, Currency: p.Currency, Method: p.PaymentMethod, Plan: p.PlanID,
+		At: *p.PaidAt, Day: p.PaidOn, EarlierZone: p.EarlierZone,
 	}, true
 }
 
@@ -34,7 +38,8 @@ func (e *AccountEntry) Movement(currency string) (m Movement, refunded bool) {
 		return m, false
 	}
 	return Movement{
-		Entry: e.Sequence, Amount: e.Refund, Currency: currency, Method: e.Method, Plan: e.PlanID, At: e.CreatedAt, Day: e.Day,
+		Entry: e.Sequence, Amount: e.Refund, Currency: currency, Method: e.Method, Plan: e.PlanID,
+		At: e.CreatedAt, Day: e.Day, EarlierZone: e.EarlierZone,
 	}, true
 }
 

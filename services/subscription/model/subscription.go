@@ -142,7 +142,8 @@ type Period struct {
 	// The payment; PaidAt is nil unless it is recorded.
 	PaidAt           *time.Time `db:"paid_at"`
 	PaidAmount       int64      `db:"paid_amount"`
-	PaidOn           *time.Time `db:"paid_on"` // a day; nil: that of PaidAt
+	PaidOn           *time.Time `db:"paid_on"` // a day; nil: that of PaidAt in EarlierZone
+	EarlierZone      string     `db:"earlier_zone"`
 	PaymentMethod    string     `db:"payment_method"`
 	PaymentReference string     `db:"payment_reference"`
 	WaiveReason      string     `db:"waive_reason"`
@@ -188,8 +189,10 @@ type AccountEntry struct {
 	Reference     string    `db:"reference"`
 	Actor         string    `db:"actor"` // set by the server
 	CreatedAt     time.Time `db:"created_at"`
-	// Day is that of CreatedAt in the company's zone; nil: an earlier release added the entry.
-	Day *time.Time `db:"day"`
+	// Day is that of CreatedAt in the company's zone. Nil: an earlier release added the entry, and it is that of
+	// CreatedAt in EarlierZone.
+	Day         *time.Time `db:"day"`
+	EarlierZone string     `db:"earlier_zone"`
 	// Of a refund: the method of the last payment, and the plan.
 	Method string  `db:"payment_method"`
 	PlanID id.Plan `db:"plan_id"`
