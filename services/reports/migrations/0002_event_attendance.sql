@@ -43,5 +43,5 @@ insert into monthly_attendance
             sum(cancelled), sum(cancelled_late), sum(capacity), sum(booked_of_capacity)
         from event_attendance group by company_id, generation, date_trunc('month', day)::date, event_id, is_appointment;
 
--- event_attendance has the appointments.
+-- allow drop: the previous release does not have the service, and event_attendance has the appointments
 drop table appointments;
