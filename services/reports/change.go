@@ -102,6 +102,8 @@ func addOnce[K comparable, V any](all map[K]V, key K, value V) {
 // known are the stored facts and sums that concern changed facts.
 type known struct {
 	facts
+	// attendance is the spaces of the bookings of the changed dates.
+	attendance map[id.EventDate]spaces
 	// attending are the bookings that make customers active, of the dates whose active day changes.
 	attending []attending
 	// active are the numbers of bookings that make the changed customers active, by day.
@@ -177,7 +179,7 @@ type activeDay struct {
 // already known in a higher version change nothing. timezone is that of the generation.
 func outcomeOf(k *known, c *facts, timezone string) *outcome {
 	out := &outcome{facts: *newFacts(), sums: newSums()}
-	days := newDayChanges(k)
+	days, dates := newDayChanges(k), maps.Clone(k.dates)
 	for _, e := range c.events {
 		if k.addEvent(e) {
 			out.events[e.id] = k.events[e.id]
@@ -185,6 +187,7 @@ func outcomeOf(k *known, c *facts, timezone string) *outcome {
 	}
 	out.changeDates(k, c, days)
 	out.changeBookings(k, c, days)
+	out.changeAttendance(k, dates)
 	out.changePasses(k, c, timezone)
 	for key, m := range c.subscribed {
 		if _, exists := k.subscribed[key]; !exists {
@@ -207,7 +210,7 @@ func outcomeOf(k *known, c *facts, timezone string) *outcome {
 	return out
 }
 
-// changeDates moves the activity of the bookings of dates. Their attendance is counted by date.
+// changeDates moves the activity of the bookings of dates. changeAttendance moves their attendance.
 func (o *outcome) changeDates(k *known, c *facts, days *dayChanges) {
 	changed := map[id.EventDate]Day{} // the days before
 	for _, d := range c.dates {
@@ -254,6 +257,28 @@ func (o *outcome) changeBookings(k *known, c *facts, days *dayChanges) {
 		days.addBooking(k, b, 1)
 		if !exists || old.version < b.version {
 			o.bookings[booking] = b
+		}
+	}
+}
+
+// changeAttendance changes the attendance of the events of the dates that have changed, or whose bookings have. before
+// are the dates before the change. A booking can arrive before its date, whose contributions then wait for it.
+func (o *outcome) changeAttendance(k *known, before map[id.EventDate]dateFact) {
+	changed := map[id.EventDate]bool{}
+	for date := range o.dates {
+		changed[date] = true
+	}
+	for date := range o.sums.attendance {
+		changed[date] = true
+	}
+	for date := range changed {
+		// Of a date that has not changed, these are not known, and cancel each other out.
+		stored := k.attendance[date]
+		if d, exists := before[date]; exists {
+			o.sums.addDate(d, stored, -1)
+		}
+		if d, exists := k.dates[date]; exists {
+			o.sums.addDate(d, stored.plus(o.sums.attendance[date], 1), 1)
 		}
 	}
 }

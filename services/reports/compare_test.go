@@ -15,7 +15,8 @@ import (
 	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 )
 
-// sums returns all rows of the sums of a generation that are not zero, as text.
+// sums returns all rows of the sums of a generation that are not zero, as text. It leaves out the dates of deleted
+// events, which snapshots do not have and reports do not show.
 func (w *world) sums(generation int64) []string {
 	w.t.Helper()
 	var all []string
@@ -23,6 +24,9 @@ func (w *world) sums(generation int64) []string {
 		columns := strings.Fields(v.columns)
 		sql := "select concat_ws(' ', '" + v.table + "', " + strings.Join(append(strings.Fields(v.keys), columns...), ", ") + ") from " + v.table +
 			" where company_id = $1 and generation = $2 and (" + strings.Join(columns, " <> 0 or ") + " <> 0)"
+		if v.keys == eventRow {
+			sql += " and (is_appointment or event_id not in (select id from events where company_id = $1 and generation = $2 and status = 'deleted'))"
+		}
 		err := w.db.Stream(w.t.Context(), pg.For(w.company), sql, []any{w.company, generation}, func(rows pgx.Rows) error {
 			var row string
 			err := rows.Scan(&row)
@@ -146,9 +150,9 @@ func (b *business) spaces(sp span) (total counted, by map[string]counted) {
 	by = map[string]counted{}
 	add := func(event string, day Day, c counted) {
 		if sp.contains(day) {
-			total = total.plus(c)
-			by[event] = by[event].plus(c)
-			by[fmt.Sprint(day.weekday())] = by[fmt.Sprint(day.weekday())].plus(c)
+			total = total.plus(c, 1)
+			by[event] = by[event].plus(c, 1)
+			by[fmt.Sprint(day.weekday())] = by[fmt.Sprint(day.weekday())].plus(c, 1)
 		}
 	}
 	for _, e := range b.o.events {
@@ -162,7 +166,7 @@ func (b *business) spaces(sp span) (total counted, by map[string]counted) {
 			c := counted{spaces: spaces{dates: 1}}
 			for _, s := range b.o.bookings {
 				if s.Booking.EventDateId == d.Id {
-					c = c.plus(counted{spaces: b.spacesOf(s.Booking)})
+					c = c.plus(counted{spaces: b.spacesOf(s.Booking)}, 1)
 				}
 			}
 			if d.Capacity != nil {

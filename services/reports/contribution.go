@@ -55,7 +55,7 @@ func takingOf(gross, net int64) taking {
 	return taking{net: net}
 }
 
-// spaces are the numbers of spaces of bookings, and of dates of appointments.
+// spaces are the numbers of spaces of bookings, and of their dates.
 type spaces struct{ dates, booked, attended, noShows, cancelled, cancelledLate int64 }
 
 func (s spaces) plus(o spaces, sign int64) spaces {
@@ -65,10 +65,21 @@ func (s spaces) plus(o spaces, sign int64) spaces {
 	}
 }
 
-// appointmentKey identifies the appointments of an event on a day.
-type appointmentKey struct {
-	day   Day
-	event id.Event
+// counted is spaces of dates, with their capacity.
+type counted struct {
+	spaces
+	capacity, bookedOfCapacity int64
+}
+
+func (c counted) plus(o counted, sign int64) counted {
+	return counted{c.spaces.plus(o.spaces, sign), c.capacity + sign*o.capacity, c.bookedOfCapacity + sign*o.bookedOfCapacity}
+}
+
+// eventKey identifies the attendance of an event on a day, apart from that of appointments.
+type eventKey struct {
+	day           Day
+	event         id.Event
+	isAppointment bool
 }
 
 // creditKey identifies a row of changes of credits. The currency is that of the worth.
@@ -95,19 +106,19 @@ type pair struct{ day, next Day }
 
 // sums are changes of sums.
 type sums struct {
-	takings      map[takingKey]taking
-	products     map[productKey]taking
-	attendance   map[id.EventDate]spaces
-	appointments map[appointmentKey]spaces
-	credits      map[creditKey]creditChange
-	created      map[Day]int64
-	activity     map[pair]int64
+	takings    map[takingKey]taking
+	products   map[productKey]taking
+	attendance map[id.EventDate]spaces
+	events     map[eventKey]counted
+	credits    map[creditKey]creditChange
+	created    map[Day]int64
+	activity   map[pair]int64
 }
 
 func newSums() *sums {
 	return &sums{
 		takings: map[takingKey]taking{}, products: map[productKey]taking{}, attendance: map[id.EventDate]spaces{},
-		appointments: map[appointmentKey]spaces{}, credits: map[creditKey]creditChange{}, created: map[Day]int64{}, activity: map[pair]int64{},
+		events: map[eventKey]counted{}, credits: map[creditKey]creditChange{}, created: map[Day]int64{}, activity: map[pair]int64{},
 	}
 }
 
@@ -116,7 +127,7 @@ func (s *sums) clean() {
 	maps.DeleteFunc(s.takings, func(_ takingKey, t taking) bool { return t == taking{} })
 	maps.DeleteFunc(s.products, func(_ productKey, t taking) bool { return t == taking{} })
 	maps.DeleteFunc(s.attendance, func(_ id.EventDate, n spaces) bool { return n == spaces{} })
-	maps.DeleteFunc(s.appointments, func(_ appointmentKey, n spaces) bool { return n == spaces{} })
+	maps.DeleteFunc(s.events, func(_ eventKey, n counted) bool { return n == counted{} })
 	maps.DeleteFunc(s.credits, func(_ creditKey, c creditChange) bool { return c == creditChange{} })
 	maps.DeleteFunc(s.created, func(_ Day, n int64) bool { return n == 0 })
 	maps.DeleteFunc(s.activity, func(_ pair, n int64) bool { return n == 0 })
@@ -144,9 +155,24 @@ func (s *sums) addBooking(b bookingFact, movements []movement, sign int64) {
 	// A cancelled appointment is a cancelled date, which does not count.
 	if b.status != bookingCancelled {
 		n.dates = 1
-		k := appointmentKey{day: b.day, event: b.event}
-		s.appointments[k] = s.appointments[k].plus(n, sign)
+		k := eventKey{day: b.day, event: b.event, isAppointment: true}
+		s.events[k] = s.events[k].plus(counted{spaces: n, capacity: n.booked, bookedOfCapacity: n.booked}, sign)
 	}
+}
+
+// addDate adds the contributions of a date, whose bookings have the spaces n. The date of an event that is a draft or
+// deleted contributes too: reports leave such events out.
+func (s *sums) addDate(d dateFact, n spaces, sign int64) {
+	if d.activeDay() == noDay {
+		return
+	}
+	n.dates = 1
+	c := counted{spaces: n}
+	if d.capacity != nil {
+		c.capacity, c.bookedOfCapacity = int64(*d.capacity), n.booked
+	}
+	k := eventKey{day: d.day, event: d.event}
+	s.events[k] = s.events[k].plus(c, sign)
 }
 
 // spacesOf returns the spaces of a booking by its status.

@@ -20,15 +20,20 @@
 // # Facts and sums
 //
 //	fact                                  sums that it adds to
-//	booking and its movements of money    takings, product_takings; attendance of its date, or appointments
+//	booking and its movements of money    takings, product_takings; attendance of its date, or of its event on a day
+//	date, with the attendance of it       event_attendance, monthly_attendance
 //	customer pass and its ledger          takings, product_takings; credits, monthly_credits
 //	movement of a subscription            takings, product_takings
 //	booking, its date and its customer    active_days, activity
 //	customer                              created_customers
 //
-// An event date adds to no sum of attendance: the sum has a row for each date, and a report joins it with the
-// dates of the span. So moving a date moves its attendance. The date of an appointment changes with its
-// booking, so a booking of type appointment has its own day, and there is no fact of its date.
+// attendance has a row for each date. When a date changes, the transaction takes the old date with this row off
+// event_attendance and adds the new date, so moving a date moves its attendance. The date of an appointment changes
+// with its booking, so a booking of type appointment has its own day, and there is no fact of its date.
+//
+// A report by event reads whole months from monthly_attendance, and the other days of its spans from
+// event_attendance. The sums include events that are drafts or deleted, and reports leave these out. So a change of
+// the status of an event changes no sums.
 //
 // # Customers
 //
@@ -65,7 +70,7 @@
 //     order, more than once, and at the same time. Entries that are only added (movements of money, ledger
 //     entries) are stored once, by their number.
 //  3. After all events have been consumed, a generation that events kept up equals one that is built from the
-//     snapshots.
+//     snapshots, without the dates of deleted events, which no report shows.
 //  4. A taking counts on the day that its owner recorded. Neither a change of the company's time zone nor a
 //     change of the clocks moves it.
 //  5. A date counts on its local day in its own time zone. Moving the date moves its attendance.

@@ -198,12 +198,79 @@ func TestBookingContributions(t *testing.T) { // invariant 4
 		b.day = 30
 		s.addBooking(b, nil, 1)
 		want.dates = 1
+		event := counted{spaces: want, capacity: 2, bookedOfCapacity: 2}
 		if status == bookingCancelled {
-			want = spaces{}
+			event = counted{}
 		}
-		if got := s.appointments[appointmentKey{30, b.event}]; got != want || len(s.attendance) != 0 {
+		if got := s.events[eventKey{30, b.event, true}]; got != event || len(s.attendance) != 0 {
 			t.Errorf("%s appointment: got %+v", status, got)
 		}
+	}
+}
+
+func TestDateContributions(t *testing.T) { // invariant 5
+	event, other := id.New[id.Event](), id.New[id.Event]()
+	d := dateFact{id: id.New[id.EventDate](), version: 1, event: event, day: 30, capacity: new(int32(5))}
+	two := spaces{booked: 2, attended: 1}
+	counts := counted{spaces: spaces{dates: 1, booked: 2, attended: 1}, capacity: 5, bookedOfCapacity: 2}
+	for name, c := range map[string]struct {
+		change func(*dateFact)
+		want   map[eventKey]counted
+	}{
+		"a moved date moves its attendance": {func(d *dateFact) { d.day = 31 }, map[eventKey]counted{
+			{day: 30, event: event}: counted{}.plus(counts, -1), {day: 31, event: event}: counts,
+		}},
+		"a date of another event moves its attendance": {func(d *dateFact) { d.event = other }, map[eventKey]counted{
+			{day: 30, event: event}: counted{}.plus(counts, -1), {day: 30, event: other}: counts,
+		}},
+		"a cancelled date does not count": {func(d *dateFact) { d.isCancelled = true }, map[eventKey]counted{
+			{day: 30, event: event}: counted{}.plus(counts, -1),
+		}},
+		"a capacity that is removed": {func(d *dateFact) { d.capacity = nil }, map[eventKey]counted{
+			{day: 30, event: event}: {capacity: -5, bookedOfCapacity: -2},
+		}},
+		"the same date changes nothing": {func(*dateFact) {}, map[eventKey]counted{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := &known{facts: *newFacts(), attendance: map[id.EventDate]spaces{d.id: two}}
+			k.dates[d.id] = d
+			fresh := newFacts()
+			changed := d
+			changed.version++
+			c.change(&changed)
+			fresh.dates[d.id] = changed
+			if got := outcomeOf(k, fresh, "UTC").sums.events; !maps.Equal(got, c.want) {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestWholeMonths(t *testing.T) {
+	for name, c := range map[string]struct{ from, to, months, until string }{
+		"a year":                         {"2027-01-01", "2027-12-31", "2027-01-01", "2027-12-31"},
+		"a year that begins on the 2nd":  {"2027-01-02", "2028-01-01", "2027-02-01", "2027-12-31"},
+		"two parts of months":            {"2027-01-02", "2027-02-27", "", ""},
+		"days within a month":            {"2027-01-02", "2027-01-30", "", ""},
+		"a month and a day":              {"2028-02-01", "2028-03-01", "2028-02-01", "2028-02-29"},
+		"the last day of a month and on": {"2028-01-31", "2028-02-29", "2028-02-01", "2028-02-29"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sp := span{mustDay(t, c.from), mustDay(t, c.to)}
+			start, months, end := sp.wholeMonths()
+			if c.months == "" && months.from <= months.to || c.months != "" && (months.from.String() != c.months || months.to.String() != c.until) {
+				t.Errorf("got %s to %s", months.from, months.to)
+			}
+			var all []Day
+			for _, part := range []span{start, months, end} {
+				for d := part.from; d <= part.to; d++ {
+					all = append(all, d)
+				}
+			}
+			if len(all) != sp.days() || all[0] != sp.from || all[len(all)-1] != sp.to || !slices.IsSorted(all) {
+				t.Errorf("got %d days in %v, %v, %v", len(all), start, months, end)
+			}
+		})
 	}
 }
 

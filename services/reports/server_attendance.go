@@ -83,12 +83,12 @@ func (r *attendanceReport) readDays(ctx context.Context, s *store, divide divisi
 	for _, row := range rows {
 		if r.span.contains(row.day) {
 			at := place(r.span, row.day)
-			now[at], r.total = now[at].plus(row.counted), r.total.plus(row.counted)
+			now[at], r.total = now[at].plus(row.counted, 1), r.total.plus(row.counted, 1)
 			continue
 		}
-		r.totalBefore = r.totalBefore.plus(row.counted)
+		r.totalBefore = r.totalBefore.plus(row.counted, 1)
 		if at := place(r.before, row.day); at < len(before) {
-			before[at] = before[at].plus(row.counted)
+			before[at] = before[at].plus(row.counted, 1)
 		}
 	}
 	for i, key := range keys {
@@ -107,14 +107,14 @@ func (r *attendanceReport) readEvents(ctx context.Context, s *store) error {
 	})
 	rest := &eventAttendance{}
 	for i, row := range rows {
-		r.total, r.totalBefore = r.total.plus(row.now), r.totalBefore.plus(row.before)
+		r.total, r.totalBefore = r.total.plus(row.now, 1), r.totalBefore.plus(row.before, 1)
 		if i < maxRows {
 			r.rows = append(r.rows, &reportsv1.AttendanceRow{
 				Key: row.event.String(), Title: row.title, Attendance: row.now.proto(), Before: row.before.proto(),
 			})
 			continue
 		}
-		rest.now, rest.before = rest.now.plus(row.now), rest.before.plus(row.before)
+		rest.now, rest.before = rest.now.plus(row.now, 1), rest.before.plus(row.before, 1)
 	}
 	if len(rows) > maxRows {
 		r.rows = append(r.rows, &reportsv1.AttendanceRow{Attendance: rest.now.proto(), Before: rest.before.proto()})

@@ -19,6 +19,20 @@ func (s span) months() int {
 	return (end.Year()-from.Year())*12 + int(end.Month()) - int(from.Month())
 }
 
+// wholeMonths returns the whole calendar months of the span, and the days before and after them. Any of the three can be
+// empty: it begins after its end.
+func (s span) wholeMonths() (start, months, end span) {
+	first := s.from.month()
+	if first < s.from {
+		first = first.addMonths(1)
+	}
+	after := (s.to + 1).month()
+	if after <= first {
+		return s, span{first, first - 1}, span{s.to + 1, s.to}
+	}
+	return span{s.from, first - 1}, span{first, after - 1}, span{after, s.to}
+}
+
 // before returns the span before (invariant 9).
 func (s span) before() span {
 	if n := s.months(); n > 0 {

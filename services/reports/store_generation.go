@@ -43,7 +43,7 @@ const (
 // generationTables are the tables whose rows belong to a generation.
 var generationTables = []string{
 	"events", "dates", "bookings", "movements", "customer_passes", "ledger_entries", "pass_types", "plans", "subscription_movements", "customers",
-	"takings", "product_takings", "attendance", "appointments", "credits", "monthly_credits", "created_customers", "active_days", "activity",
+	"takings", "product_takings", "attendance", "event_attendance", "monthly_attendance", "credits", "monthly_credits", "created_customers", "active_days", "activity",
 }
 
 // claim is a build, or the deletion of a generation, that this process works on.

@@ -39,6 +39,8 @@ const (
 
 	knownSubscribedSQL = `select subscription_id, period, account_entry from subscription_movements` + ofMine + `subscription_id` + amongIDs
 
+	knownAttendanceSQL = `select date_id, booked, attended, no_shows, cancelled, cancelled_late from attendance` + ofMine + `date_id` + amongIDs
+
 	// $4 are dates, whose customers are read too.
 	changedPeopleSQL = `(select unnest($3::uuid[]) union select b.customer_id from bookings b
 			where b.company_id = $1 and b.generation = $2 and b.date_id = any((select $4::uuid[])::uuid[]))`
@@ -52,7 +54,7 @@ const (
 
 // known reads what is known of the facts c.
 func (s *store) known(ctx context.Context, tx *pg.Tx, company id.Company, generation int64, c *facts) (*known, error) {
-	k := &known{facts: *newFacts(), active: map[id.Customer]map[Day]int32{}}
+	k := &known{facts: *newFacts(), attendance: map[id.EventDate]spaces{}, active: map[id.Customer]map[Day]int32{}}
 	r := knownReader{company: company, generation: generation}
 	bookings := slices.Collect(maps.Keys(c.bookings))
 	dates := map[id.EventDate]bool{}
@@ -65,6 +67,7 @@ func (s *store) known(ctx context.Context, tx *pg.Tx, company id.Company, genera
 	passes := slices.Collect(maps.Keys(c.passes))
 	ask(&r, knownEventsSQL, slices.Collect(maps.Keys(c.events)), k.scanEvent)
 	ask(&r, knownDatesSQL, slices.Collect(maps.Keys(dates)), k.scanDate, bookings)
+	ask(&r, knownAttendanceSQL, slices.Collect(maps.Keys(c.dates)), k.scanAttendance)
 	ask(&r, knownBookingsSQL, bookings, k.scanBooking)
 	ask(&r, knownMovementsSQL, bookings, k.scanMovement)
 	ask(&r, knownPassesSQL, passes, k.scanPass)
@@ -127,6 +130,14 @@ func (k *known) scanDate(rows pgx.Rows) error {
 	var d dateFact
 	err := rows.Scan(&d.id, &d.version, &d.event, &d.day, &d.capacity, &d.isCancelled)
 	k.dates[d.id] = d
+	return err
+}
+
+func (k *known) scanAttendance(rows pgx.Rows) error {
+	var date id.EventDate
+	var n spaces
+	err := rows.Scan(&date, &n.booked, &n.attended, &n.noShows, &n.cancelled, &n.cancelledLate)
+	k.attendance[date] = n
 	return err
 }
 

@@ -48,29 +48,6 @@ const (
 
 	currenciesSQL = `select distinct currency from takings where company_id = $1 and generation = $2 and day between $3 and $4`
 
-	// countedDates are the dates that count, with the spaces of their bookings, and the appointments of each day.
-	// Sums of integers are faster than those of bigint, which are numeric.
-	countedDates = `select d.day, d.event_id, 1 as dates, coalesce(a.booked, 0)::integer as booked, coalesce(a.attended, 0)::integer as attended,
-				coalesce(a.no_shows, 0)::integer as no_shows, coalesce(a.cancelled, 0)::integer as cancelled,
-				coalesce(a.cancelled_late, 0)::integer as cancelled_late, coalesce(d.capacity, 0) as capacity,
-				case when d.capacity is null then 0 else coalesce(a.booked, 0)::integer end as booked_of_capacity
-			from dates d
-			left join attendance a on a.company_id = $1 and a.generation = $2 and a.date_id = d.id
-			left join events e on e.company_id = $1 and e.generation = $2 and e.id = d.event_id
-			where d.company_id = $1 and d.generation = $2 and d.day between $3 and $4 and not d.is_cancelled
-				and e.status is distinct from 'draft' and e.status is distinct from 'deleted'
-		union all
-		select day, event_id, dates::integer, booked::integer, attended::integer, no_shows::integer, 0, 0, booked::integer, booked::integer
-			from appointments where company_id = $1 and generation = $2 and day between $3 and $4`
-
-	attendanceSums = `sum(dates), sum(booked), sum(attended), sum(no_shows), sum(cancelled), sum(cancelled_late), sum(capacity), sum(booked_of_capacity)`
-
-	attendanceByDaySQL = `select day, ` + attendanceSums + ` from (` + countedDates + `) d group by day`
-
-	// attendanceByEventSQL returns a row for the days from $5 on and one for those before.
-	attendanceByEventSQL = `select s.*, coalesce((select title from events where company_id = $1 and generation = $2 and id = s.event_id), '')
-		from (select event_id, day >= $5, ` + attendanceSums + ` from (` + countedDates + `) d group by 1, 2) s`
-
 	// creditsSQL returns the balance before $3, and the changes in both spans, by pass type. Months before that
 	// of $3 are summed up already.
 	creditsSQL = `with changes as (
@@ -162,77 +139,6 @@ func (s *store) productTakings(ctx context.Context, c compared, currency string)
 		})},
 		pg.Query{SQL: currenciesSQL, Args: []any{c.company, c.generation, c.before.from, c.span.to}, Scan: pg.Collect(&currencies)})
 	return all, currencies, err
-}
-
-// counted is spaces of dates, with their capacity.
-type counted struct {
-	spaces
-	capacity, bookedOfCapacity int64
-}
-
-func (c counted) plus(o counted) counted {
-	return counted{c.spaces.plus(o.spaces, 1), c.capacity + o.capacity, c.bookedOfCapacity + o.bookedOfCapacity}
-}
-
-func (c *counted) fields() []any {
-	return []any{&c.dates, &c.booked, &c.attended, &c.noShows, &c.cancelled, &c.cancelledLate, &c.capacity, &c.bookedOfCapacity}
-}
-
-// dayAttendance is the attendance of a day.
-type dayAttendance struct {
-	day Day
-	counted
-}
-
-// attendanceByDay reads attendance by day, in both spans.
-func (s *store) attendanceByDay(ctx context.Context, c compared) ([]dayAttendance, error) {
-	var all []dayAttendance
-	args := []any{c.company, c.generation, c.before.from, c.span.to}
-	err := s.ReadOf(ctx, c.company, pg.Query{SQL: attendanceByDaySQL, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
-		var r dayAttendance
-		err := rows.Scan(append([]any{&r.day}, r.fields()...)...)
-		all = append(all, r)
-		return err
-	})})
-	return all, err
-}
-
-// eventAttendance is the attendance of an event in both spans.
-type eventAttendance struct {
-	event       id.Event
-	title       string
-	now, before counted
-}
-
-// attendanceByEvent reads attendance by event.
-func (s *store) attendanceByEvent(ctx context.Context, c compared) ([]eventAttendance, error) {
-	found := map[id.Event]*eventAttendance{}
-	args := []any{c.company, c.generation, c.before.from, c.span.to, c.span.from}
-	err := s.ReadOf(ctx, c.company, pg.Query{SQL: attendanceByEventSQL, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
-		var event id.Event
-		var isNow bool
-		var title string
-		var n counted
-		if err := rows.Scan(append(append([]any{&event, &isNow}, n.fields()...), &title)...); err != nil {
-			return err
-		}
-		r := found[event]
-		if r == nil {
-			r = &eventAttendance{event: event, title: title}
-			found[event] = r
-		}
-		if isNow {
-			r.now = n
-		} else {
-			r.before = n
-		}
-		return nil
-	})})
-	all := make([]eventAttendance, 0, len(found))
-	for _, r := range found {
-		all = append(all, *r)
-	}
-	return all, err
 }
 
 // creditsRow is the credits of a pass type: the balance before the span before, and the changes in both spans.

@@ -16,7 +16,8 @@ var (
 	addProductsSQL   = sumTable("product_takings", "day date, currency text, kind smallint, product_id uuid", takingColumns)
 	addAttendanceSQL = sumTable("attendance", "date_id uuid",
 		"booked bigint, attended bigint, no_shows bigint, cancelled bigint, cancelled_late bigint")
-	addAppointmentsSQL   = sumTable("appointments", "day date, event_id uuid", "dates bigint, booked bigint, attended bigint, no_shows bigint")
+	addEventsSQL         = sumTable("event_attendance", eventKeys, eventColumns)
+	addMonthlyEventsSQL  = sumTable("monthly_attendance", eventKeys, eventColumns)
 	addCreditsSQL        = sumTable("credits", creditKeys, creditColumns)
 	addMonthlyCreditsSQL = sumTable("monthly_credits", creditKeys, creditColumns)
 	addCreatedSQL        = sumTable("created_customers", "day date", "customers bigint")
@@ -25,6 +26,10 @@ var (
 )
 
 const (
+	eventKeys    = "day date, event_id uuid, is_appointment boolean"
+	eventColumns = "dates bigint, booked bigint, attended bigint, no_shows bigint, cancelled bigint, cancelled_late bigint, " +
+		"capacity bigint, booked_of_capacity bigint"
+
 	creditKeys    = "day date, pass_type_id uuid, currency text"
 	creditColumns = "added bigint, used bigint, expired bigint, adjusted bigint, worth bigint"
 
@@ -51,8 +56,10 @@ func saveSums(company id.Company, generation int64, o *outcome) []pg.Query {
 	b := &batch{company: company, generation: generation}
 	b.addTakings(o.sums)
 	b.addSpaces(o.sums)
+	b.addEvents(addEventsSQL, o.sums.events)
+	b.addEvents(addMonthlyEventsSQL, eventsByMonth(o.sums.events))
 	b.addCredits(addCreditsSQL, o.sums.credits)
-	b.addCredits(addMonthlyCreditsSQL, byMonth(o.sums.credits))
+	b.addCredits(addMonthlyCreditsSQL, creditsByMonth(o.sums.credits))
 	b.addActivity(o)
 	return b.queries
 }
@@ -80,15 +87,32 @@ func (b *batch) addSpaces(s *sums) {
 	b.add(addAttendanceSQL, len(d), field(d, func(e *date) id.EventDate { return e.k }), field(d, func(e *date) int64 { return e.v.booked }),
 		field(d, func(e *date) int64 { return e.v.attended }), field(d, func(e *date) int64 { return e.v.noShows }),
 		field(d, func(e *date) int64 { return e.v.cancelled }), field(d, func(e *date) int64 { return e.v.cancelledLate }))
-	type appointment = entry[appointmentKey, spaces]
-	a := entries(s.appointments)
-	b.add(addAppointmentsSQL, len(a), field(a, func(e *appointment) Day { return e.k.day }), field(a, func(e *appointment) id.Event { return e.k.event }),
-		field(a, func(e *appointment) int64 { return e.v.dates }), field(a, func(e *appointment) int64 { return e.v.booked }),
-		field(a, func(e *appointment) int64 { return e.v.attended }), field(a, func(e *appointment) int64 { return e.v.noShows }))
 }
 
-// byMonth returns changes of credits by month.
-func byMonth(daily map[creditKey]creditChange) map[creditKey]creditChange {
+// eventsByMonth returns changes of the attendance of events by month.
+func eventsByMonth(daily map[eventKey]counted) map[eventKey]counted {
+	all := map[eventKey]counted{}
+	for k, c := range daily {
+		k.day = k.day.month()
+		all[k] = all[k].plus(c, 1)
+	}
+	maps.DeleteFunc(all, func(_ eventKey, c counted) bool { return c == counted{} })
+	return all
+}
+
+func (b *batch) addEvents(sql string, changes map[eventKey]counted) {
+	type event = entry[eventKey, counted]
+	e := entries(changes)
+	b.add(sql, len(e), field(e, func(e *event) Day { return e.k.day }), field(e, func(e *event) id.Event { return e.k.event }),
+		field(e, func(e *event) bool { return e.k.isAppointment }), field(e, func(e *event) int64 { return e.v.dates }),
+		field(e, func(e *event) int64 { return e.v.booked }), field(e, func(e *event) int64 { return e.v.attended }),
+		field(e, func(e *event) int64 { return e.v.noShows }), field(e, func(e *event) int64 { return e.v.cancelled }),
+		field(e, func(e *event) int64 { return e.v.cancelledLate }), field(e, func(e *event) int64 { return e.v.capacity }),
+		field(e, func(e *event) int64 { return e.v.bookedOfCapacity }))
+}
+
+// creditsByMonth returns changes of credits by month.
+func creditsByMonth(daily map[creditKey]creditChange) map[creditKey]creditChange {
 	all := map[creditKey]creditChange{}
 	for k, c := range daily {
 		k.day = k.day.month()

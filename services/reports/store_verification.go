@@ -42,9 +42,23 @@ const (
 			coalesce(sum(spaces) filter (where status = 'cancelled' and late), 0)
 		from bookings` + ofGeneration + ` and day is null group by date_id`
 
-	verifyAppointmentsSQL = `select day, event_id, count(*), sum(spaces), coalesce(sum(spaces) filter (where status = 'attended'), 0),
-			coalesce(sum(spaces) filter (where status = 'no_show'), 0)
-		from bookings` + ofGeneration + ` and day is not null and status <> 'cancelled' group by day, event_id`
+	eventAttendanceSQL = `with dates_and_appointments as (
+			select d.day, d.event_id, false as is_appointment, 1::bigint as dates, coalesce(b.booked, 0) as booked, coalesce(b.attended, 0) as attended,
+				coalesce(b.no_shows, 0) as no_shows, coalesce(b.cancelled, 0) as cancelled, coalesce(b.cancelled_late, 0) as cancelled_late,
+				coalesce(d.capacity, 0) as capacity, case when d.capacity is null then 0 else coalesce(b.booked, 0) end as booked_of_capacity
+			from dates d left join (` + verifyAttendanceSQL + `) b (date_id, booked, attended, no_shows, cancelled, cancelled_late) on b.date_id = d.id
+			where d.company_id = $1 and d.generation = $2 and d.day is not null and not d.is_cancelled
+			union all
+			select day, event_id, true, 1, spaces, case status when 'attended' then spaces else 0 end, case status when 'no_show' then spaces else 0 end,
+				0, 0, spaces, spaces
+			from bookings` + ofGeneration + ` and day is not null and status <> 'cancelled')`
+
+	sumsOfEvents = `event_id, is_appointment, sum(dates), sum(booked), sum(attended), sum(no_shows), sum(cancelled), sum(cancelled_late),
+			sum(capacity), sum(booked_of_capacity)
+		from dates_and_appointments group by 1, event_id, is_appointment`
+
+	verifyEventsSQL        = eventAttendanceSQL + ` select day, ` + sumsOfEvents
+	verifyMonthlyEventsSQL = eventAttendanceSQL + ` select date_trunc('month', day)::date, ` + sumsOfEvents
 
 	verifyCreditsSQL = `with passes as (select id, pass_type_id, currency, expires, case when of_subscription then 0 else paid end as paid, assigned
 				from customer_passes` + ofGeneration + ` and not is_cancelled and not is_unlimited),
@@ -86,12 +100,19 @@ const (
 		group by day, next_day`
 )
 
+// The keys and columns of the attendance of events.
+const (
+	eventRow   = "day event_id is_appointment"
+	countedRow = "dates booked attended no_shows cancelled cancelled_late capacity booked_of_capacity"
+)
+
 // verifications are the comparisons of all sums.
 var verifications = []verification{
 	{"takings", "takings", "day currency method tax_rate", "paid refunded net payments refunds", verifyTakingsSQL},
 	{"product_takings", "products", "day currency kind product_id", "paid refunded net payments refunds", verifyProductsSQL},
 	{"attendance", "attendance", "date_id", "booked attended no_shows cancelled cancelled_late", verifyAttendanceSQL},
-	{"appointments", "appointments", "day event_id", "dates booked attended no_shows", verifyAppointmentsSQL},
+	{"event_attendance", "event_attendance", eventRow, countedRow, verifyEventsSQL},
+	{"monthly_attendance", "monthly_attendance", eventRow, countedRow, verifyMonthlyEventsSQL},
 	{"credits", "credits", "day pass_type_id currency", "added used expired adjusted worth", verifyDailyCreditsSQL},
 	{"monthly_credits", "monthly_credits", "day pass_type_id currency", "added used expired adjusted worth", verifyMonthlyCreditsSQL},
 	{"created_customers", "customers", "day", "customers", verifyCreatedSQL},

@@ -18,7 +18,7 @@ $$;
 -- allow trigger: it only fills a column that the previous release does not have
 create or replace trigger companies_earlier_zone before insert on companies for each row execute function companies_earlier_zone();
 
--- allow repeatable: companies that have the zone are skipped. There is one row for each company.
+-- allow backfill: there is one row for each company, and those that have the zone are skipped
 update companies set earlier_zone = timezone where earlier_zone is null;
 
 -- earlier_zone returns the earlier zone of a company; '': there is no copy of the company.
