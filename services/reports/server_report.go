@@ -44,6 +44,7 @@ func (s *Server) today(company tenancy.Company) Day {
 // shown is the generation that reports read.
 type shown struct {
 	generation int64
+	timezone   string
 	complete   bool
 	asOf       *timestamppb.Timestamp // unset if it is not complete
 }
@@ -61,10 +62,10 @@ func (s *Server) shown(ctx context.Context, company tenancy.Company) (shown, err
 		}
 	}
 	if g := st.of(stateCurrent); g != nil {
-		return shown{generation: g.Number, complete: true, asOf: instant(s.intake.complete(st.applied))}, nil
+		return shown{generation: g.Number, timezone: g.Timezone, complete: true, asOf: instant(s.intake.complete(st.applied))}, nil
 	}
 	if g := st.of(stateBuilding); g != nil {
-		return shown{generation: g.Number}, nil
+		return shown{generation: g.Number, timezone: g.Timezone}, nil
 	}
 	return shown{}, nil
 }

@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"testing"
 	"time"
@@ -282,6 +284,60 @@ func TestVerifyReports(t *testing.T) { // invariant 1
 		}
 	}
 	w.verify()
+}
+
+func TestVerifyNamedFacts(t *testing.T) {
+	w := open(t)
+	b := newBusiness(w, 5)
+	b.act(150)
+	w.handle(b.take()...)
+	w.build()
+	wanted := map[string]*reportsv1.ReportFact{}
+	for _, f := range w.verified().facts {
+		wanted[f.GetKind()] = f
+		if f.GetKind() != "subscription" && f.GetDay() == "" && f.GetKind() != "booking" || f.GetEntries() > 0 && len(f.GetEntriesDigest()) != 32 {
+			t.Errorf("got %v", f)
+		}
+	}
+	read := func(req *reportsv1.VerifyReportsRequest) ([]*reportsv1.ReportFact, error) {
+		stream, err := w.maintenance.VerifyReports(w.admin(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []*reportsv1.ReportFact
+		for {
+			res, err := stream.Recv()
+			if errors.Is(err, io.EOF) {
+				return all, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, res.GetFacts()...)
+			if len(res.GetFacts()) > 0 && res.GetTimezone() != w.zone || len(res.GetFacts()) == 0 && !res.GetVerifiedAt().AsTime().Equal(began) {
+				t.Errorf("got %v", res)
+			}
+		}
+	}
+	if len(wanted) != 5 {
+		t.Fatalf("got the kinds %v", wanted)
+	}
+	for kind, f := range wanted {
+		got, err := read(&reportsv1.VerifyReportsRequest{Kind: kind, Ids: []string{f.GetId(), f.GetId()}})
+		if err != nil || len(got) != 1 || !proto.Equal(got[0], f) {
+			t.Errorf("got %v, %v, want %v", got, err, f)
+		}
+		if got, err := read(&reportsv1.VerifyReportsRequest{Kind: kind}); err != nil || len(got) != 0 {
+			t.Errorf("without identifiers: %v, %v", got, err)
+		}
+	}
+	for _, req := range []*reportsv1.VerifyReportsRequest{
+		{Kind: "event"}, {Ids: []string{wanted["booking"].GetId()}}, {Kind: "booking", Ids: []string{wanted["customer"].GetId()}},
+	} {
+		if _, err := read(req); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%v: got %v", req, err)
+		}
+	}
 }
 
 func firstWord(s string) string {

@@ -1,72 +1,109 @@
 package reports
 
 import (
+	"context"
+	"slices"
+
 	"google.golang.org/grpc"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/privacy"
+	"reservation.dev/platform/tenancy"
 	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 )
 
 // factChunk is the number of facts in one message.
 const factChunk = 1000
 
-// factKinds are the kinds of facts, sorted by name.
-var factKinds = []factKind{
-	{"booking", bookingFactsSQL, privacy.Named[id.Booking]},
-	{"customer", customerFactsSQL, privacy.Named[id.Customer]},
-	{"customer_pass", passFactsSQL, privacy.Named[id.CustomerPass]},
-	{"event_date", dateFactsSQL, privacy.Named[id.EventDate]},
-	{"subscription", subscriptionFactsSQL, privacy.Named[id.Subscription]},
-}
-
 // VerifyReports implements ReportMaintenanceService. Each comparison sees facts and sums at one moment.
-func (s *Server) VerifyReports(_ *reportsv1.VerifyReportsRequest, out grpc.ServerStreamingServer[reportsv1.VerifyReportsResponse]) error {
+func (s *Server) VerifyReports(req *reportsv1.VerifyReportsRequest, out grpc.ServerStreamingServer[reportsv1.VerifyReportsResponse]) error {
 	ctx := out.Context()
 	company, err := s.companies.Of(ctx)
 	if err != nil {
 		return err
 	}
-	shown, err := s.shown(ctx, company)
+	kinds, named, err := readFacts(req)
 	if err != nil {
 		return err
 	}
 	var checked int64
+	if named == nil {
+		if checked, err = s.verifySums(ctx, company, out); err != nil {
+			return err
+		}
+	}
+	facts := &factSender{out: out}
+	for _, kind := range kinds {
+		// A generation that was replaced is deleted soon, so each kind is read from the one that is shown now.
+		shown, err := s.shown(ctx, company)
+		if err != nil {
+			return err
+		}
+		facts.kind, facts.timezone = kind, shown.timezone
+		if err := s.store.eachFact(ctx, company.ID, shown.generation, kind, named, facts.add); err != nil {
+			return err
+		}
+		if err := facts.flush(); err != nil {
+			return err
+		}
+	}
+	return out.Send(&reportsv1.VerifyReportsResponse{Checked: checked + facts.sent, VerifiedAt: instant(s.now())})
+}
+
+// readFacts returns the kinds of facts that a request wants, and which facts; nil means all.
+func readFacts(req *reportsv1.VerifyReportsRequest) (kinds []factKind, named []id.UUID, err error) {
+	if req.GetKind() == "" {
+		if len(req.GetIds()) > 0 {
+			return nil, nil, fault.InvalidParameter("kind", "required", "is required with ids")
+		}
+		return factKinds, nil, nil
+	}
+	i := slices.IndexFunc(factKinds, func(k factKind) bool { return k.name == req.GetKind() })
+	if i < 0 {
+		return nil, nil, fault.InvalidParameter("kind", "enum", "must be one of booking, customer, customer_pass, event_date, subscription")
+	}
+	named = []id.UUID{}
+	for _, text := range req.GetIds() {
+		of, err := factKinds[i].parse(text)
+		if err != nil {
+			return nil, nil, fault.InvalidParameter("ids", "format", "must be identifiers of the kind "+req.GetKind())
+		}
+		named = append(named, of)
+	}
+	return factKinds[i : i+1], named, nil
+}
+
+// verifySums compares all sums with the facts, and returns the number of rows compared.
+func (s *Server) verifySums(ctx context.Context, company tenancy.Company, out grpc.ServerStreamingServer[reportsv1.VerifyReportsResponse]) (checked int64, err error) {
 	for _, v := range verifications {
+		shown, err := s.shown(ctx, company)
+		if err != nil {
+			return checked, err
+		}
 		n, err := s.store.verify(ctx, company.ID, shown.generation, v, func(d difference) error {
 			return out.Send(&reportsv1.VerifyReportsResponse{
 				Difference: &reportsv1.ReportDifference{What: d.what, Id: d.id, Stored: d.stored, Computed: d.computed},
 			})
 		})
 		if err != nil {
-			return err
+			return checked, err
 		}
 		checked += n
 	}
-	facts := &factSender{out: out}
-	for _, kind := range factKinds {
-		err := s.store.eachFact(ctx, company.ID, shown.generation, kind, func(f storedFact) error { return facts.add(kind, f) })
-		if err != nil {
-			return err
-		}
-	}
-	if err := facts.flush(); err != nil {
-		return err
-	}
-	return out.Send(&reportsv1.VerifyReportsResponse{Checked: checked + facts.sent})
+	return checked, nil
 }
 
 // factSender sends facts in chunks.
 type factSender struct {
-	out   grpc.ServerStreamingServer[reportsv1.VerifyReportsResponse]
-	chunk []*reportsv1.ReportFact
-	sent  int64
+	out      grpc.ServerStreamingServer[reportsv1.VerifyReportsResponse]
+	kind     factKind
+	timezone string
+	chunk    []*reportsv1.ReportFact
+	sent     int64
 }
 
-func (f *factSender) add(kind factKind, fact storedFact) error {
-	f.chunk = append(f.chunk, &reportsv1.ReportFact{
-		Kind: kind.name, Id: kind.id(fact.id), Version: fact.version, Gross: fact.gross, Net: fact.net, Quantity: fact.quantity, Status: fact.status,
-	})
+func (f *factSender) add(fact storedFact) error {
+	f.chunk = append(f.chunk, f.kind.message(fact))
 	if len(f.chunk) < factChunk {
 		return nil
 	}
@@ -78,7 +115,19 @@ func (f *factSender) flush() error {
 		return nil
 	}
 	f.sent += int64(len(f.chunk))
-	err := f.out.Send(&reportsv1.VerifyReportsResponse{Facts: f.chunk})
+	err := f.out.Send(&reportsv1.VerifyReportsResponse{Facts: f.chunk, Timezone: f.timezone})
 	f.chunk = nil
 	return err
+}
+
+// message converts a fact.
+func (k factKind) message(f storedFact) *reportsv1.ReportFact {
+	refersTo := make([]string, len(f.refersTo))
+	for i, of := range f.refersTo {
+		refersTo[i] = k.refersTo[i](of)
+	}
+	return &reportsv1.ReportFact{
+		Kind: k.name, Id: k.id(f.id), Version: f.version, Gross: f.gross, Net: f.net, Quantity: f.quantity, Status: f.status, Day: f.day,
+		RefersTo: refersTo, Terms: f.terms, Entries: f.entries, EntriesDigest: f.digest,
+	}
 }

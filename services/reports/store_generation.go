@@ -35,7 +35,7 @@ const (
 
 	buildingSQL = `select count(*) from generations where state = 'building'`
 
-	statusSQL = `select generation, state, step, rows, failure, started_at, built_at from generations where company_id = $1 and state <> 'retired'`
+	statusSQL = `select generation, state, timezone, step, rows, failure, started_at, built_at from generations where company_id = $1 and state <> 'retired'`
 
 	appliedSQL = `select applied_at from progress where company_id = $1`
 )
@@ -166,6 +166,7 @@ func (s *store) building(ctx context.Context) (int64, error) {
 type generation struct {
 	Number    int64      `db:"generation"`
 	State     string     `db:"state"`
+	Timezone  string     `db:"timezone"`
 	Step      string     `db:"step"`
 	Rows      int64      `db:"rows"`
 	Failure   string     `db:"failure"`

@@ -264,26 +264,25 @@ func (a *app) withBookingsAndPasses(ctx context.Context, f func(bookings, passes
 	return f(bookings, passes)
 }
 
+// stores are sessions with the services whose numbers verify compares.
+type stores struct{ bookings, passes, subscriptions, customers, media, reports *session }
+
 // withStores runs f with sessions with the services whose numbers verify compares.
-func (a *app) withStores(ctx context.Context, f func(bookings, passes, subscriptions, media, reports *session) error) error {
-	return a.withBookingsAndPasses(ctx, func(bookings, passes *session) error {
-		subscriptions, err := a.subscriptions(ctx)
-		if err != nil {
+func (a *app) withStores(ctx context.Context, f func(stores) error) (err error) {
+	var s stores
+	for _, one := range []struct {
+		to   **session
+		open opener
+	}{
+		{&s.bookings, a.bookings}, {&s.passes, a.passes}, {&s.subscriptions, a.subscriptions}, {&s.customers, a.customers},
+		{&s.media, a.media}, {&s.reports, a.reports},
+	} {
+		if *one.to, err = one.open(ctx); err != nil {
 			return err
 		}
-		defer subscriptions.close()
-		media, err := a.media(ctx)
-		if err != nil {
-			return err
-		}
-		defer media.close()
-		reports, err := a.reports(ctx)
-		if err != nil {
-			return err
-		}
-		defer reports.close()
-		return f(bookings, passes, subscriptions, media, reports)
-	})
+		defer (*one.to).close()
+	}
+	return f(s)
 }
 
 func (a *app) webhooks(ctx context.Context) (*session, error) {

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
-	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
@@ -20,7 +20,8 @@ import (
 var errDifferences = errors.New("some stored numbers differ from the computed ones; see above")
 
 func (a *app) verifyCommand() *cobra.Command {
-	return &cobra.Command{
+	var wait time.Duration
+	c := &cobra.Command{
 		Use: "verify", Short: "Recompute spaces, credits and totals, and report every difference", Args: exactly(),
 		Long: `verify recomputes numbers that the platform stores, and reports every difference:
 
@@ -37,40 +38,54 @@ func (a *app) verifyCommand() *cobra.Command {
   - the credits that periods of subscriptions granted, against the ledgers of passes
   - the files of media items, against the bucket
   - the sums of reports, from the facts that they add up
+  - the facts of reports, against the services that own the data
 
 It changes nothing. A purchase or a renewal in progress can look like a
-difference; run the command again to see whether it remains. The exit status is 1 if there are
-differences.`,
+difference; run the command again to see whether it remains. The facts of
+reports are compared with what their owners have at the same time: the command
+waits up to --wait until reports have the latest changes, and says if they do
+not. The exit status is 1 if there are differences, or if not everything could be
+compared.`,
 		Example: "  reservectl verify --company comp_…",
-		RunE:    func(c *cobra.Command, _ []string) error { return a.withStores(c.Context(), a.verify) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.withStores(c.Context(), func(s stores) error { return a.verify(s, wait) })
+		},
 	}
+	c.Flags().DurationVar(&wait, "wait", time.Minute, "time to wait until reports have the latest changes")
+	return c
 }
 
 // verification is the result of one run of verify.
 type verification struct {
 	checked     int64
 	differences []row
+	postponed   []string // why something could not be compared
 }
 
 func (v *verification) add(what, id string, stored, computed any) {
 	v.differences = append(v.differences, row{{"what", what}, {"id", id}, {"stored", stored}, {"computed", computed}})
 }
 
-func (a *app) verify(bookings, passes, subscriptions, media, reports *session) error {
+// postpone records why something could not be compared.
+func (v *verification) postpone(why string) { v.postponed = append(v.postponed, why) }
+
+func (a *app) verify(s stores, wait time.Duration) error {
 	var v verification
-	booked, sold := bookingv1.NewVerificationServiceClient(bookings.conn), passv1.NewPassServiceClient(passes.conn)
-	subscribed, granted := subscriptionv1.NewSubscriptionServiceClient(subscriptions.conn), passv1.NewSubscriptionPassServiceClient(passes.conn)
+	booked, sold := bookingv1.NewVerificationServiceClient(s.bookings.conn), passv1.NewPassServiceClient(s.passes.conn)
+	subscribed, granted := subscriptionv1.NewSubscriptionServiceClient(s.subscriptions.conn), passv1.NewSubscriptionPassServiceClient(s.passes.conn)
 	for _, step := range []struct {
 		name string
 		run  func() error
 	}{
-		{"spaces, discount codes and events", func() error { return v.bookings(bookings.ctx, booked) }},
-		{"passes and their ledger", func() error { return v.passes(passes.ctx, sold) }},
-		{"bookings against passes", func() error { return v.payments(bookings.ctx, passes.ctx, booked, sold) }},
-		{"subscriptions and their periods", func() error { return v.subscriptions(subscriptions.ctx, subscribed) }},
-		{"subscriptions against passes", func() error { return v.grants(subscriptions.ctx, passes.ctx, subscribed, granted) }},
-		{"media and their files", func() error { return v.media(media.ctx, mediav1.NewMediaServiceClient(media.conn)) }},
-		{"sums of reports", func() error { return v.reports(reports.ctx, reportsv1.NewReportMaintenanceServiceClient(reports.conn)) }},
+		{"spaces, discount codes and events", func() error { return v.bookings(s.bookings.ctx, booked) }},
+		{"passes and their ledger", func() error { return v.passes(s.passes.ctx, sold) }},
+		{"bookings against passes", func() error { return v.payments(s.bookings.ctx, s.passes.ctx, booked, sold) }},
+		{"subscriptions and their periods", func() error { return v.subscriptions(s.subscriptions.ctx, subscribed) }},
+		{"subscriptions against passes", func() error { return v.grants(s.subscriptions.ctx, s.passes.ctx, subscribed, granted) }},
+		{"media and their files", func() error { return v.media(s.media.ctx, mediav1.NewMediaServiceClient(s.media.conn)) }},
+		{"reports", func() error {
+			return v.reports(s.reports, owners{s.bookings, s.passes, s.subscriptions, s.customers}, wait)
+		}},
 	} {
 		fmt.Fprintln(a.errOut, "verifying "+step.name)
 		if err := step.run(); err != nil {
@@ -83,7 +98,15 @@ func (a *app) verify(bookings, passes, subscriptions, media, reports *session) e
 	}
 	if len(v.differences) > 0 {
 		a.explainDifferences(v.differences)
+	}
+	for _, why := range v.postponed {
+		fmt.Fprintln(a.errOut, "not compared: "+why)
+	}
+	switch {
+	case len(v.differences) > 0:
 		return errDifferences
+	case len(v.postponed) > 0:
+		return errNotYet
 	}
 	return nil
 }

@@ -1,7 +1,12 @@
 package reservectl
 
-// differenceText returns a sentence about a kind of difference of staff, rooms and appointments, or "".
+import "strings"
+
+// differenceText returns a sentence about a kind of difference of staff, rooms, appointments and reports, or "".
 func differenceText(what string) string {
+	if strings.HasPrefix(what, "report.") {
+		return "stored is what reports have, and computed what the owner has; to correct it, run reservectl report rebuild"
+	}
 	return map[string]string{
 		"staff.overlaps":    "a staff member has appointments or classes at the same time: stored is how many, and none is right",
 		"room.overlaps":     "a unit of a room has appointments or classes at the same time: stored is how many, and none is right",

@@ -9,8 +9,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	"reservation.dev/platform/rpc"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
@@ -25,6 +25,11 @@ type books struct {
 	passv1.UnimplementedSubscriptionPassServiceServer
 	subscriptionv1.UnimplementedSubscriptionServiceServer
 	mediav1.UnimplementedMediaServiceServer
+	bookingv1.UnimplementedBookingSnapshotServiceServer
+	passv1.UnimplementedPassSnapshotServiceServer
+	subscriptionv1.UnimplementedSubscriptionSnapshotServiceServer
+	customerv1.UnimplementedCustomerSnapshotServiceServer
+	facts      *factory
 	held       []*bookingv1.BookedCredits
 	given      []*passv1.RedeemedCredits
 	wrong      *bookingv1.BookingDifference
@@ -102,15 +107,6 @@ func (b *books) VerifyMedia(_ *mediav1.VerifyMediaRequest, out grpc.ServerStream
 	return out.Send(&mediav1.VerifyMediaResponse{Checked: 13})
 }
 
-func (b *books) VerifyReports(_ *reportsv1.VerifyReportsRequest, out grpc.ServerStreamingServer[reportsv1.VerifyReportsResponse]) error {
-	if b.wrongSum != nil {
-		if err := out.Send(&reportsv1.VerifyReportsResponse{Difference: b.wrongSum}); err != nil {
-			return err
-		}
-	}
-	return out.Send(&reportsv1.VerifyReportsResponse{Checked: 8})
-}
-
 func TestVerify(t *testing.T) {
 	held := func(t, b string, credits int32) *bookingv1.BookedCredits {
 		return &bookingv1.BookedCredits{TransactionId: "txn_" + t, BookingId: "booking_" + b, Credits: credits}
@@ -163,40 +159,50 @@ func TestVerify(t *testing.T) {
 		"prints differences of files":                         {badFile, "file.missing media_1 1 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			srv := grpc.NewServer()
-			bookingv1.RegisterVerificationServiceServer(srv, &tt.books)
-			passv1.RegisterPassServiceServer(srv, &tt.books)
-			passv1.RegisterSubscriptionPassServiceServer(srv, &tt.books)
-			subscriptionv1.RegisterSubscriptionServiceServer(srv, &tt.books)
-			mediav1.RegisterMediaServiceServer(srv, &tt.books)
-			reportsv1.RegisterReportMaintenanceServiceServer(srv, &tt.books)
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			go func() { _ = srv.Serve(l) }()
-			t.Cleanup(srv.Stop)
-			conn, err := rpc.Dial(l.Addr().String(), rpc.DialOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = conn.Close() })
-			var out strings.Builder
-			var errOut strings.Builder
-			a := &app{out: &out, errOut: &errOut, output: "table"}
-			g := &a.access.GRPC
-			g.Booking, g.Pass, g.Subscription, g.Media, g.Reports = l.Addr().String(), l.Addr().String(), l.Addr().String(), l.Addr().String(), l.Addr().String()
-			g.ServiceToken = rawToken
-			err = a.withStores(t.Context(), a.verify)
+			out, errOut, err := tt.books.verify(t)
 			if errors.Is(err, errDifferences) != (tt.want != "") || err != nil && !errors.Is(err, errDifferences) {
 				t.Fatalf("got %v", err)
 			}
-			if _, rows, _ := strings.Cut(out.String(), "\n"); strings.Join(strings.Fields(rows), " ") != tt.want {
+			if _, rows, _ := strings.Cut(out, "\n"); strings.Join(strings.Fields(rows), " ") != tt.want {
 				t.Errorf("got %q, want %q", rows, tt.want)
 			}
-			if wrong := tt.books.wrong.GetWhat(); (wrong == "staff.overlaps") != strings.Contains(errOut.String(), "staff.overlaps: a staff member has appointments") {
-				t.Errorf("explained %q", errOut.String())
+			if wrong := tt.books.wrong.GetWhat(); (wrong == "staff.overlaps") != strings.Contains(errOut, "staff.overlaps: a staff member has appointments") {
+				t.Errorf("explained %q", errOut)
 			}
 		})
 	}
+}
+
+// verify runs the command against the fake, and returns what it prints.
+func (b *books) verify(t *testing.T) (out, errOut string, err error) {
+	t.Helper()
+	if b.facts == nil {
+		b.facts = newFactory()
+	}
+	srv := grpc.NewServer()
+	bookingv1.RegisterVerificationServiceServer(srv, b)
+	bookingv1.RegisterBookingSnapshotServiceServer(srv, b)
+	passv1.RegisterPassServiceServer(srv, b)
+	passv1.RegisterPassSnapshotServiceServer(srv, b)
+	passv1.RegisterSubscriptionPassServiceServer(srv, b)
+	subscriptionv1.RegisterSubscriptionServiceServer(srv, b)
+	subscriptionv1.RegisterSubscriptionSnapshotServiceServer(srv, b)
+	customerv1.RegisterCustomerSnapshotServiceServer(srv, b)
+	mediav1.RegisterMediaServiceServer(srv, b)
+	reportsv1.RegisterReportMaintenanceServiceServer(srv, b)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = srv.Serve(l) }()
+	t.Cleanup(srv.Stop)
+	var printed, explained strings.Builder
+	a := &app{out: &printed, errOut: &explained, output: "table"}
+	g := &a.access.GRPC
+	for _, addr := range []*string{&g.Booking, &g.Pass, &g.Subscription, &g.Customer, &g.Media, &g.Reports} {
+		*addr = l.Addr().String()
+	}
+	g.ServiceToken = rawToken
+	err = a.withStores(t.Context(), func(s stores) error { return a.verify(s, b.facts.wait) })
+	return printed.String(), explained.String(), err
 }

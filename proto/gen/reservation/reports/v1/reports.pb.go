@@ -2127,7 +2127,11 @@ func (x *ReportStatus) GetFailure() string {
 }
 
 type VerifyReportsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// With a kind, only these facts of it are streamed, and no sums are compared.
+	// "booking", "customer", "customer_pass", "event_date" or "subscription".
+	Kind          string   `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Ids           []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2162,14 +2166,32 @@ func (*VerifyReportsRequest) Descriptor() ([]byte, []int) {
 	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{26}
 }
 
+func (x *VerifyReportsRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *VerifyReportsRequest) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
 type VerifyReportsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A stored number that differs from the one computed from the facts.
 	Difference *ReportDifference `protobuf:"bytes,1,opt,name=difference,proto3" json:"difference,omitempty"`
-	// Facts, in batches, ordered by kind and id.
+	// Facts of one kind, in batches. They are ordered by kind and id; dates by event and id.
 	Facts []*ReportFact `protobuf:"bytes,2,rep,name=facts,proto3" json:"facts,omitempty"`
 	// Number of rows that were checked; set in the last message.
-	Checked       int64 `protobuf:"varint,3,opt,name=checked,proto3" json:"checked,omitempty"`
+	Checked int64 `protobuf:"varint,3,opt,name=checked,proto3" json:"checked,omitempty"`
+	// IANA zone that determines on which days the customers in facts were created.
+	Timezone string `protobuf:"bytes,4,opt,name=timezone,proto3" json:"timezone,omitempty"`
+	// Time of the service; set in the last message.
+	VerifiedAt    *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=verified_at,json=verifiedAt,proto3" json:"verified_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2223,6 +2245,20 @@ func (x *VerifyReportsResponse) GetChecked() int64 {
 		return x.Checked
 	}
 	return 0
+}
+
+func (x *VerifyReportsResponse) GetTimezone() string {
+	if x != nil {
+		return x.Timezone
+	}
+	return ""
+}
+
+func (x *VerifyReportsResponse) GetVerifiedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.VerifiedAt
+	}
+	return nil
 }
 
 // ReportDifference is a stored number that differs from the one computed from the facts.
@@ -2313,7 +2349,21 @@ type ReportFact struct {
 	Quantity int64 `protobuf:"varint,6,opt,name=quantity,proto3" json:"quantity,omitempty"`
 	// Status in words: of a booking "confirmed", "cancelled", "attended" or "no_show"; of a date "scheduled" or
 	// "cancelled"; of a customer "current" or "deleted".
-	Status        string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
+	Status string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
+	// YYYY-MM-DD: of a date or an appointment its local day, of a pass or a customer the day of creation.
+	Day string `protobuf:"bytes,8,opt,name=day,proto3" json:"day,omitempty"`
+	// Identifiers: the event, date and customer of a booking; the event of a date; the pass type and customer
+	// of a pass.
+	RefersTo []string `protobuf:"bytes,9,rep,name=refers_to,json=refersTo,proto3" json:"refers_to,omitempty"`
+	// Other terms: "late" if a booking was cancelled late; the currency, method, expiry date and credits of a
+	// pass, followed by "unlimited" and "subscription" if they apply.
+	Terms []string `protobuf:"bytes,10,rep,name=terms,proto3" json:"terms,omitempty"`
+	// Number of movements of money, or of ledger entries of a pass.
+	Entries int64 `protobuf:"varint,11,opt,name=entries,proto3" json:"entries,omitempty"`
+	// SHA-256 of the entries in their order, separated by newlines. Their values are separated by spaces: of a
+	// booking sequence, day, currency, method, tax rate, gross and net; of a pass sequence, kind, credits and
+	// day; of a subscription period, account entry, day, currency, method, plan and amount.
+	EntriesDigest []byte `protobuf:"bytes,12,opt,name=entries_digest,json=entriesDigest,proto3" json:"entries_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2395,6 +2445,41 @@ func (x *ReportFact) GetStatus() string {
 		return x.Status
 	}
 	return ""
+}
+
+func (x *ReportFact) GetDay() string {
+	if x != nil {
+		return x.Day
+	}
+	return ""
+}
+
+func (x *ReportFact) GetRefersTo() []string {
+	if x != nil {
+		return x.RefersTo
+	}
+	return nil
+}
+
+func (x *ReportFact) GetTerms() []string {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
+func (x *ReportFact) GetEntries() int64 {
+	if x != nil {
+		return x.Entries
+	}
+	return 0
+}
+
+func (x *ReportFact) GetEntriesDigest() []byte {
+	if x != nil {
+		return x.EntriesDigest
+	}
+	return nil
 }
 
 var File_reservation_reports_v1_reports_proto protoreflect.FileDescriptor
@@ -2551,19 +2636,24 @@ const file_reservation_reports_v1_reports_proto_rawDesc = "" +
 	"\x04rows\x18\x06 \x01(\x03R\x04rows\x129\n" +
 	"\n" +
 	"started_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x18\n" +
-	"\afailure\x18\b \x01(\tR\afailure\"\x16\n" +
-	"\x14VerifyReportsRequest\"\xb5\x01\n" +
+	"\afailure\x18\b \x01(\tR\afailure\"V\n" +
+	"\x14VerifyReportsRequest\x12\x1b\n" +
+	"\x04kind\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\x14R\x04kind\x12!\n" +
+	"\x03ids\x18\x02 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xf4\x03\"\x04r\x02\x18dR\x03ids\"\x8e\x02\n" +
 	"\x15VerifyReportsResponse\x12H\n" +
 	"\n" +
 	"difference\x18\x01 \x01(\v2(.reservation.reports.v1.ReportDifferenceR\n" +
 	"difference\x128\n" +
 	"\x05facts\x18\x02 \x03(\v2\".reservation.reports.v1.ReportFactR\x05facts\x12\x18\n" +
-	"\achecked\x18\x03 \x01(\x03R\achecked\"j\n" +
+	"\achecked\x18\x03 \x01(\x03R\achecked\x12\x1a\n" +
+	"\btimezone\x18\x04 \x01(\tR\btimezone\x12;\n" +
+	"\vverified_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"verifiedAt\"j\n" +
 	"\x10ReportDifference\x12\x12\n" +
 	"\x04what\x18\x01 \x01(\tR\x04what\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x16\n" +
 	"\x06stored\x18\x03 \x01(\x03R\x06stored\x12\x1a\n" +
-	"\bcomputed\x18\x04 \x01(\x03R\bcomputed\"\xa6\x01\n" +
+	"\bcomputed\x18\x04 \x01(\x03R\bcomputed\"\xac\x02\n" +
 	"\n" +
 	"ReportFact\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x0e\n" +
@@ -2572,7 +2662,13 @@ const file_reservation_reports_v1_reports_proto_rawDesc = "" +
 	"\x05gross\x18\x04 \x01(\x03R\x05gross\x12\x10\n" +
 	"\x03net\x18\x05 \x01(\x03R\x03net\x12\x1a\n" +
 	"\bquantity\x18\x06 \x01(\x03R\bquantity\x12\x16\n" +
-	"\x06status\x18\a \x01(\tR\x06status*S\n" +
+	"\x06status\x18\a \x01(\tR\x06status\x12\x10\n" +
+	"\x03day\x18\b \x01(\tR\x03day\x12\x1b\n" +
+	"\trefers_to\x18\t \x03(\tR\brefersTo\x12\x14\n" +
+	"\x05terms\x18\n" +
+	" \x03(\tR\x05terms\x12\x18\n" +
+	"\aentries\x18\v \x01(\x03R\aentries\x12%\n" +
+	"\x0eentries_digest\x18\f \x01(\fR\rentriesDigest*S\n" +
 	"\x06Period\x12\x16\n" +
 	"\x12PERIOD_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -2720,27 +2816,28 @@ var file_reservation_reports_v1_reports_proto_depIdxs = []int32{
 	34, // 42: reservation.reports.v1.ReportStatus.started_at:type_name -> google.protobuf.Timestamp
 	32, // 43: reservation.reports.v1.VerifyReportsResponse.difference:type_name -> reservation.reports.v1.ReportDifference
 	33, // 44: reservation.reports.v1.VerifyReportsResponse.facts:type_name -> reservation.reports.v1.ReportFact
-	6,  // 45: reservation.reports.v1.ReportService.GetTakings:input_type -> reservation.reports.v1.GetTakingsRequest
-	10, // 46: reservation.reports.v1.ReportService.GetAttendance:input_type -> reservation.reports.v1.GetAttendanceRequest
-	14, // 47: reservation.reports.v1.ReportService.GetCredits:input_type -> reservation.reports.v1.GetCreditsRequest
-	18, // 48: reservation.reports.v1.ReportService.GetCustomers:input_type -> reservation.reports.v1.GetCustomersRequest
-	22, // 49: reservation.reports.v1.ReportService.ListExpiringPasses:input_type -> reservation.reports.v1.ListExpiringPassesRequest
-	25, // 50: reservation.reports.v1.ReportMaintenanceService.RebuildReports:input_type -> reservation.reports.v1.RebuildReportsRequest
-	27, // 51: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:input_type -> reservation.reports.v1.GetReportStatusRequest
-	30, // 52: reservation.reports.v1.ReportMaintenanceService.VerifyReports:input_type -> reservation.reports.v1.VerifyReportsRequest
-	9,  // 53: reservation.reports.v1.ReportService.GetTakings:output_type -> reservation.reports.v1.GetTakingsResponse
-	13, // 54: reservation.reports.v1.ReportService.GetAttendance:output_type -> reservation.reports.v1.GetAttendanceResponse
-	17, // 55: reservation.reports.v1.ReportService.GetCredits:output_type -> reservation.reports.v1.GetCreditsResponse
-	21, // 56: reservation.reports.v1.ReportService.GetCustomers:output_type -> reservation.reports.v1.GetCustomersResponse
-	24, // 57: reservation.reports.v1.ReportService.ListExpiringPasses:output_type -> reservation.reports.v1.ListExpiringPassesResponse
-	26, // 58: reservation.reports.v1.ReportMaintenanceService.RebuildReports:output_type -> reservation.reports.v1.RebuildReportsResponse
-	28, // 59: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:output_type -> reservation.reports.v1.GetReportStatusResponse
-	31, // 60: reservation.reports.v1.ReportMaintenanceService.VerifyReports:output_type -> reservation.reports.v1.VerifyReportsResponse
-	53, // [53:61] is the sub-list for method output_type
-	45, // [45:53] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	34, // 45: reservation.reports.v1.VerifyReportsResponse.verified_at:type_name -> google.protobuf.Timestamp
+	6,  // 46: reservation.reports.v1.ReportService.GetTakings:input_type -> reservation.reports.v1.GetTakingsRequest
+	10, // 47: reservation.reports.v1.ReportService.GetAttendance:input_type -> reservation.reports.v1.GetAttendanceRequest
+	14, // 48: reservation.reports.v1.ReportService.GetCredits:input_type -> reservation.reports.v1.GetCreditsRequest
+	18, // 49: reservation.reports.v1.ReportService.GetCustomers:input_type -> reservation.reports.v1.GetCustomersRequest
+	22, // 50: reservation.reports.v1.ReportService.ListExpiringPasses:input_type -> reservation.reports.v1.ListExpiringPassesRequest
+	25, // 51: reservation.reports.v1.ReportMaintenanceService.RebuildReports:input_type -> reservation.reports.v1.RebuildReportsRequest
+	27, // 52: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:input_type -> reservation.reports.v1.GetReportStatusRequest
+	30, // 53: reservation.reports.v1.ReportMaintenanceService.VerifyReports:input_type -> reservation.reports.v1.VerifyReportsRequest
+	9,  // 54: reservation.reports.v1.ReportService.GetTakings:output_type -> reservation.reports.v1.GetTakingsResponse
+	13, // 55: reservation.reports.v1.ReportService.GetAttendance:output_type -> reservation.reports.v1.GetAttendanceResponse
+	17, // 56: reservation.reports.v1.ReportService.GetCredits:output_type -> reservation.reports.v1.GetCreditsResponse
+	21, // 57: reservation.reports.v1.ReportService.GetCustomers:output_type -> reservation.reports.v1.GetCustomersResponse
+	24, // 58: reservation.reports.v1.ReportService.ListExpiringPasses:output_type -> reservation.reports.v1.ListExpiringPassesResponse
+	26, // 59: reservation.reports.v1.ReportMaintenanceService.RebuildReports:output_type -> reservation.reports.v1.RebuildReportsResponse
+	28, // 60: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:output_type -> reservation.reports.v1.GetReportStatusResponse
+	31, // 61: reservation.reports.v1.ReportMaintenanceService.VerifyReports:output_type -> reservation.reports.v1.VerifyReportsResponse
+	54, // [54:62] is the sub-list for method output_type
+	46, // [46:54] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_reservation_reports_v1_reports_proto_init() }
