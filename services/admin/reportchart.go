@@ -2,6 +2,7 @@ package admin
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -13,6 +14,9 @@ const (
 	maxBars = 15
 	// widestColumn is the width of a column of a chart with few of them.
 	widestColumn = 56
+	// reportPlot is the height of the columns' area, and tickRoom the height of a line of text.
+	reportPlot = reportChartHeight - reportTop - reportLabelRow
+	tickRoom   = 14
 	// barLength is the length of the longest bar across, in units of its viewBox.
 	barLength = 100
 )
@@ -32,85 +36,123 @@ type reportBar struct {
 	Row                          reportRow
 	X, Y, Width, Height          float64
 	BeforeY, BeforeHeight, Whole float64
-	// Share and BeforeShare are the lengths of bars across.
+	// Share and BeforeShare are the lengths of bars across, also of figures below 0.
 	Share, BeforeShare float64
 }
 
-// Empty reports whether all figures are 0.
-func (c *reportChart) Empty() bool { return c == nil || len(c.Columns)+len(c.Bars) == 0 }
-
-// chartOf returns the chart of rows; nil if there is nothing to show.
-func chartOf(x *texts, rows []reportRow, overTime bool) *reportChart {
-	var top float64
-	for _, r := range rows {
-		top = max(top, r.Headline().size(), r.HeadlineBefore().size())
+// Class returns the class of the bar, which shows whether its figure is below 0.
+func (b reportBar) Class() string {
+	if b.Row.Headline().size() < 0 {
+		return "in-span below"
 	}
-	if top <= 0 {
+	return "in-span"
+}
+
+// chartOf returns the chart of rows; nil if all figures are 0.
+func chartOf(x *texts, rows []reportRow, overTime bool) *reportChart {
+	var most float64
+	for _, r := range rows {
+		most = max(most, math.Abs(r.Headline().size()), math.Abs(r.HeadlineBefore().size()))
+	}
+	if most <= 0 {
 		return nil
 	}
 	if !overTime {
-		return barsAcross(rows, top)
+		return barsAcross(rows, most)
 	}
 	return columnsOf(x, rows)
 }
 
-// barsAcross returns a chart of the first rows.
-func barsAcross(rows []reportRow, top float64) *reportChart {
+// barsAcross returns a chart of the first rows. most is the largest figure, regardless of its sign.
+func barsAcross(rows []reportRow, most float64) *reportChart {
 	c := &reportChart{More: max(0, len(rows)-maxBars)}
 	for _, r := range rows[:min(len(rows), maxBars)] {
-		length := func(f figure) float64 { return max(0, f.size()/top*barLength) }
+		length := func(f figure) float64 { return math.Abs(f.size()) / most * barLength }
 		c.Bars = append(c.Bars, reportBar{Row: r, Share: length(r.Headline()), BeforeShare: length(r.HeadlineBefore())})
 	}
 	return c
 }
 
-// columnsOf returns a chart with a column for each row, and the span before as a line on it.
+// columnsOf returns a chart with a column for each row, and the span before as a line on it. Columns of figures
+// below 0 hang from the line of 0.
 func columnsOf(x *texts, rows []reportRow) *reportChart {
 	c := &reportChart{
 		Width: reportChartWidth, Height: reportChartHeight, Left: reportLeft, Right: reportChartWidth - reportRight, Bottom: reportChartHeight - 6,
 	}
-	const plot = reportChartHeight - reportTop - reportLabelRow
-	top := axisTop(rows)
-	for i := range int64(3) {
-		f := rows[0].Headline()
-		f.n = top.n * i / 2
-		f.of = top.of
-		c.Ticks = append(c.Ticks, chartTick{reportTop + plot*(1-float64(i)/2), f.print(x)})
+	axis := axisOf(rows)
+	for _, f := range axis.ticks() {
+		c.Ticks = append(c.Ticks, chartTick{axis.y(f.size()), f.print(x)})
 	}
 	step := float64(reportChartWidth-reportLeft-reportRight) / float64(len(rows))
 	// A label needs about 70 units.
 	every := max(1, int(70/step)+1)
 	for i, r := range rows {
-		at := reportLeft + float64(i)*step
-		height := func(f figure) float64 { return max(0, f.size()/top.size()*plot) }
-		h, before := height(r.Headline()), height(r.HeadlineBefore())
-		c.Columns = append(c.Columns, reportBar{
-			Row: r, X: at, Width: min(step*.8, widestColumn), Y: reportTop + plot - h, Height: h, BeforeY: reportTop + plot - before, BeforeHeight: before, Whole: plot,
-		})
+		bar := reportBar{Row: r, X: reportLeft + float64(i)*step, Width: min(step*.8, widestColumn), Whole: reportPlot}
+		bar.Y, bar.Height = axis.column(r.Headline())
+		bar.BeforeY, bar.BeforeHeight = axis.column(r.HeadlineBefore())
+		c.Columns = append(c.Columns, bar)
 		if i%every == 0 {
-			c.Labels = append(c.Labels, chartLabel{at, r.Label})
+			c.Labels = append(c.Labels, chartLabel{bar.X, r.Label})
 		}
 	}
 	return c
 }
 
-// axisTop returns the figure at the top of the axis.
-func axisTop(rows []reportRow) figure {
-	most := slices.MaxFunc(rows, func(a, b reportRow) int { return compare(larger(a), larger(b)) })
-	f := larger(most)
-	if f.unit == share {
-		return part(1, 1)
+// reportAxis is the axis of a chart with columns: round figures around all others and 0.
+type reportAxis struct{ low, zero, top figure }
+
+// axisOf returns the axis of rows.
+func axisOf(rows []reportRow) reportAxis {
+	var figures []figure
+	for _, r := range rows {
+		figures = append(figures, r.Headline(), r.HeadlineBefore())
 	}
-	f.n = roundUp(f.n)
-	return f
+	a := reportAxis{slices.MinFunc(figures, compare), rows[0].Headline(), slices.MaxFunc(figures, compare)}
+	if a.zero.unit == share {
+		return reportAxis{part(0, 1), part(0, 1), part(1, 1)}
+	}
+	a.low.n, a.zero.n, a.top.n = min(a.low.n, 0), 0, max(a.top.n, 0)
+	if a.low.n < 0 {
+		a.low.n = -roundUp(-a.low.n)
+	}
+	if a.top.n > 0 {
+		a.top.n = roundUp(a.top.n)
+	}
+	return a
 }
 
-// larger returns the larger figure of a row, now or before.
-func larger(r reportRow) figure {
-	if r.HeadlineBefore().size() > r.Headline().size() {
-		return r.HeadlineBefore()
+// y returns where a number is in the drawing.
+func (a reportAxis) y(n float64) float64 {
+	return reportTop + reportPlot*(a.top.size()-n)/(a.top.size()-a.low.size())
+}
+
+// column returns the top and the height of a figure's column.
+func (a reportAxis) column(f figure) (y, height float64) {
+	at, zero := a.y(f.size()), a.y(0)
+	return min(at, zero), math.Abs(at - zero)
+}
+
+// ticks returns the figures that the axis names: its ends, 0, and the middle of each side that has room for it.
+func (a reportAxis) ticks() []figure {
+	var all []figure
+	for _, end := range []figure{a.low, a.top} {
+		room := math.Abs(a.y(end.size()) - a.y(0))
+		if end == a.top {
+			all = append(all, a.zero)
+		}
+		if room >= 4*tickRoom {
+			middle := end
+			middle.n, middle.of = end.n, 2*end.of
+			if end.unit != share {
+				middle.n = end.n / 2
+			}
+			all = append(all, middle)
+		}
+		if room >= tickRoom {
+			all = append(all, end)
+		}
 	}
-	return r.Headline()
+	return all
 }
 
 func compare(a, b figure) int {

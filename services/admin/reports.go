@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -51,6 +52,13 @@ type reportTable struct {
 	Chart      *reportChart
 	// Rest says that the last row sums up what the others do not show.
 	Rest bool
+	// Note says how the report differs from what was asked; nil if it does not.
+	Note *message
+}
+
+// Empty reports whether all figures of the span and of the span before are 0.
+func (t *reportTable) Empty() bool {
+	return !slices.ContainsFunc(slices.Concat(t.Total.Now, t.Total.Before), func(f figure) bool { return f.n != 0 })
 }
 
 // Title returns the report's title.

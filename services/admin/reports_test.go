@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -46,14 +47,19 @@ func withReports(w *world) *reportsv1.Compared {
 		}
 		return &reportsv1.GetAttendanceResponse{Compared: compared, Total: a, TotalBefore: &reportsv1.Attendance{}, Rows: rows}, nil
 	})
-	on(w.backend, "GetCredits", func(*reportsv1.GetCreditsRequest) (*reportsv1.GetCreditsResponse, error) {
+	on(w.backend, "GetCredits", func(req *reportsv1.GetCreditsRequest) (*reportsv1.GetCreditsResponse, error) {
 		c := &reportsv1.Credits{Opening: 100, Closing: 80, Added: 20, Used: -38, Expired: -2, ClosingWorth: 96_000}
 		return &reportsv1.GetCreditsResponse{
-			Compared: compared, Currency: "GBP", Total: c, TotalBefore: &reportsv1.Credits{Closing: 100},
-			Rows: []*reportsv1.CreditsRow{{PassTypeId: "pass_1", Title: "Ten classes", Credits: c}},
+			Compared: compared, Currency: cmp.Or(req.GetCurrency(), "GBP"), Currencies: []string{"EUR", "GBP"}, Total: c, TotalBefore: &reportsv1.Credits{Closing: 100},
+			Rows: []*reportsv1.CreditsRow{
+				{PassTypeId: "pass_1", Title: "Ten classes", Credits: c}, {PassTypeId: "pass_2", PlanId: "plan_2", Title: "Four a month", Credits: c}, {Credits: c},
+			},
 		}, nil
 	})
-	on(w.backend, "GetCustomers", func(*reportsv1.GetCustomersRequest) (*reportsv1.GetCustomersResponse, error) {
+	on(w.backend, "GetCustomers", func(req *reportsv1.GetCustomersRequest) (*reportsv1.GetCustomersResponse, error) {
+		if req.GetPeriod() == reportsv1.Period_PERIOD_DAY && req.GetSpan().GetFrom() == "2026-01-01" {
+			return nil, fault.InvalidParameter("period", "period", "must be a longer one: the span has 365 rows, and 160 are allowed")
+		}
 		c := &reportsv1.Customers{Total: 900, New: 12, Active: 240, Lost: 31, Returned: 7}
 		return &reportsv1.GetCustomersResponse{
 			Compared: compared, Total: c, TotalBefore: &reportsv1.Customers{Active: 300}, Rows: []*reportsv1.CustomersRow{{Key: "2026-10-01", Customers: c}},
@@ -103,6 +109,45 @@ func TestReports(t *testing.T) {
 		withReports(w)
 		w.get("/reports/attendance").must(t, "Pilates", "83%", "before: –")
 		w.get("/reports/attendance?by=weekday").must(t, "Sunday")
+	})
+	t.Run("credits lead to the pass type or the plan, can be worth another currency, and have a row of all others", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		withReports(w)
+		w.get("/reports/credits").must(t, `<a href="/pass-types/pass_1">Ten classes</a>`, `<a href="/plans/plan_2">Four a month</a>`, "All others", "adds up everything",
+			"/reports/credits?by=pass_type&amp;currency=EUR&amp;from=2026-10-01&amp;to=2026-10-31", "£960.00")
+		w.get("/reports/credits?currency=EUR").must(t, "€960.00")
+	})
+	t.Run("customers by day are shown by month if the span is too long", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		withReports(w)
+		w.get("/reports/customers?by=day&from=2026-01-01&to=2026-12-31").must(t, "It is shown by month.", "Oct 2026", "240")
+		if page := w.get("/reports/customers?by=day"); strings.Contains(page.body, "It is shown by month.") {
+			t.Error("a short span is shown by month")
+		}
+	})
+	t.Run("the overview shows a span that has only refunds", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		compared := withReports(w)
+		refunded := &reportsv1.Takings{Refunded: 5_000, Gross: -5_000, Net: -5_000, Refunds: 1}
+		rows := []*reportsv1.TakingsRow{{Key: "2026-10-01"}, {Key: "2026-10-02", Takings: refunded}}
+		on(w.backend, "GetTakings", func(*reportsv1.GetTakingsRequest) (*reportsv1.GetTakingsResponse, error) {
+			return &reportsv1.GetTakingsResponse{Compared: compared, Currency: "GBP", Total: refunded, Rows: rows}, nil
+		})
+		page := w.get("/reports")
+		page.must(t, "−£50.00", `class="in-span below"`, "Fri 2 Oct: −£50.00")
+		if strings.Contains(page.body, "Nothing to report") {
+			t.Error("the span is called empty")
+		}
+		refunded.Gross, refunded.Paid = 0, 5_000
+		if page := w.get("/reports"); strings.Contains(page.body, "Nothing to report") {
+			t.Error("a span with payments that were refunded is called empty")
+		}
 	})
 	t.Run("a span that the service refuses is explained, and the person stays at the reports", func(t *testing.T) {
 		t.Parallel()
@@ -219,6 +264,13 @@ func TestChartsOfReports(t *testing.T) {
 		if bar.Height < 0 || bar.Y < reportTop || bar.Y+bar.Height > reportChartHeight {
 			t.Errorf("a column outside the chart: %+v", bar)
 		}
+	}
+	if c.Columns[0].Y != c.Columns[1].Y || c.Columns[0].Height <= 0 || c.Columns[1].Height != 0 {
+		t.Errorf("the column below 0 is %+v, and that of 0 %+v", c.Columns[0], c.Columns[1])
+	}
+	refunds := chartOf(english, []reportRow{{Now: []figure{amountOf(-150, "GBP")}, Before: []figure{amountOf(0, "GBP")}}}, true)
+	if n := len(refunds.Ticks); n != 3 || refunds.Ticks[0].Text != "−£1.00" || refunds.Ticks[1].Text != "−£2.00" || refunds.Ticks[2].Text != "£0.00" {
+		t.Errorf("ticks %v", refunds.Ticks)
 	}
 	across := chartOf(english, rows, false)
 	if len(across.Bars) != maxBars || across.More != 25 {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -127,18 +128,15 @@ func (r *request) readCredits(q reportQuery, t *reportTable) error {
 	if err != nil {
 		return err
 	}
-	t.Compared, t.Currency = res.GetCompared(), res.GetCurrency()
+	t.Compared, t.Currency, t.Currencies = res.GetCompared(), res.GetCurrency(), res.GetCurrencies()
 	counted := func(of func(*reportsv1.Credits) int64) func(*reportsv1.Credits) figure {
 		return func(x *reportsv1.Credits) figure { return number(of(x)) }
 	}
 	rows := views(res.GetRows(), func(row *reportsv1.CreditsRow) labelled[*reportsv1.Credits] {
-		if row.GetPassTypeId() == "" {
-			return labelled[*reportsv1.Credits]{"", r.text("reports.others"), "", row.GetCredits(), row.GetBefore()}
-		}
-		return labelled[*reportsv1.Credits]{
-			row.GetPassTypeId(), cmp.Or(row.GetTitle(), row.GetPassTypeId()), "/pass-types/" + row.GetPassTypeId(), row.GetCredits(), row.GetBefore(),
-		}
+		label, link := r.passTypeLabel(row.GetPassTypeId(), row.GetPlanId(), row.GetTitle())
+		return labelled[*reportsv1.Credits]{row.GetPassTypeId(), label, link, row.GetCredits(), row.GetBefore()}
 	})
+	t.Rest = len(rows) > 0 && rows[len(rows)-1].key == ""
 	tabulate(t, []measure[*reportsv1.Credits]{
 		{name: "closing", of: counted((*reportsv1.Credits).GetClosing)},
 		{name: "closing_worth", of: func(x *reportsv1.Credits) figure { return amountOf(x.GetClosingWorth(), t.Currency) }},
@@ -152,12 +150,28 @@ func (r *request) readCredits(q reportQuery, t *reportTable) error {
 	return nil
 }
 
+// passTypeLabel returns the label of a row about a pass type, and the page of the pass type or of its plan.
+func (r *request) passTypeLabel(passType, plan, title string) (label, link string) {
+	switch {
+	case passType == "":
+		return r.text("reports.others"), ""
+	case plan != "":
+		return cmp.Or(title, plan), "/plans/" + plan
+	}
+	return cmp.Or(title, passType), "/pass-types/" + passType
+}
+
 // readCustomers reads the report of customers.
 func (r *request) readCustomers(q reportQuery, t *reportTable) error {
-	period := map[string]reportsv1.Period{
+	req := &reportsv1.GetCustomersRequest{Span: q.span(), Period: map[string]reportsv1.Period{
 		"day": reportsv1.Period_PERIOD_DAY, "week": reportsv1.Period_PERIOD_WEEK, "month": reportsv1.Period_PERIOD_MONTH,
-	}[q.by]
-	res, err := r.services.reports.GetCustomers(r.ctx, &reportsv1.GetCustomersRequest{Span: q.span(), Period: period})
+	}[q.by]}
+	res, err := r.services.reports.GetCustomers(r.ctx, req)
+	if isTooManyPeriods(err) && q.by != "month" {
+		q.by, req.Period = "month", reportsv1.Period_PERIOD_MONTH
+		t.Grouping, t.Note = q.by, msg("reports.by_month_instead")
+		res, err = r.services.reports.GetCustomers(r.ctx, req)
+	}
 	if err != nil {
 		return err
 	}
@@ -176,6 +190,11 @@ func (r *request) readCustomers(q reportQuery, t *reportTable) error {
 		{name: "total", of: counted((*reportsv1.Customers).GetTotal)},
 	}, labelled[*reportsv1.Customers]{"", r.text("reports.total"), "", res.GetTotal(), res.GetTotalBefore()}, rows)
 	return nil
+}
+
+// isTooManyPeriods reports whether the service refused a span because it has too many of the periods.
+func isTooManyPeriods(err error) bool {
+	return err != nil && slices.ContainsFunc(fault.From(err).Fields, func(f fault.Field) bool { return f.Field == "period" && f.Rule == "period" })
 }
 
 // periodLabel returns the label of a period that begins on a day.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/tenancy"
 	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 )
 
@@ -22,28 +24,73 @@ func (s *Server) GetCredits(ctx context.Context, req *reportsv1.GetCreditsReques
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.store.credits(ctx, r.compared, currency)
+	found, currencies, err := s.store.credits(ctx, r.compared, currency)
 	if err != nil {
 		return nil, err
 	}
-	out := &reportsv1.GetCreditsResponse{Compared: r.head, Currency: currency}
-	var now, before creditCount
-	for _, row := range found {
-		n, b := row.counts()
-		now, before = now.plus(n), before.plus(b)
-		if n != (creditCount{}) || b != (creditCount{}) {
-			out.Rows = append(out.Rows, &reportsv1.CreditsRow{PassTypeId: row.passType.String(), Title: row.title, Credits: n.proto(), Before: b.proto()})
+	out := &reportsv1.GetCreditsResponse{Compared: r.head, Currency: currency, Currencies: sortedCurrencies(company, currencies)}
+	var total, rest comparedCredits
+	rows := countedCredits(found)
+	for i, row := range rows {
+		total = total.plus(row.sums)
+		if i >= maxRows {
+			rest = rest.plus(row.sums)
+			continue
 		}
+		out.Rows = append(out.Rows, &reportsv1.CreditsRow{
+			PassTypeId: row.passType.String(), PlanId: row.plan(), Title: row.title, Credits: row.sums.now.proto(), Before: row.sums.before.proto(),
+		})
 	}
-	slices.SortFunc(out.Rows, compareCredits)
-	out.Rows = out.Rows[:min(len(out.Rows), maxRows)]
-	out.Total, out.TotalBefore = now.proto(), before.proto()
+	if len(rows) > maxRows {
+		out.Rows = append(out.Rows, &reportsv1.CreditsRow{Credits: rest.now.proto(), Before: rest.before.proto()})
+	}
+	out.Total, out.TotalBefore = total.now.proto(), total.before.proto()
 	return out, nil
 }
 
-func compareCredits(a, b *reportsv1.CreditsRow) int {
-	return cmp.Or(cmp.Compare(b.GetCredits().GetClosingWorth(), a.GetCredits().GetClosingWorth()),
-		cmp.Compare(b.GetCredits().GetClosing(), a.GetCredits().GetClosing()), cmp.Compare(a.GetPassTypeId(), b.GetPassTypeId()))
+// sortedCurrencies returns the currencies that a report offers: those that were found, and the company's.
+func sortedCurrencies(company tenancy.Company, found []string) []string {
+	all := append(found, company.Currency)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// comparedCredits is credits in a span and in the span before.
+type comparedCredits struct{ now, before creditCount }
+
+func (c comparedCredits) plus(o comparedCredits) comparedCredits {
+	return comparedCredits{c.now.plus(o.now), c.before.plus(o.before)}
+}
+
+// creditsOfType is the credits of a pass type.
+type creditsOfType struct {
+	creditsRow
+	sums comparedCredits
+}
+
+// countedCredits returns the rows with credits by worth, then credits at the end of the span, descending, then by
+// pass type.
+func countedCredits(rows []creditsRow) []creditsOfType {
+	var all []creditsOfType
+	for _, row := range rows {
+		c := creditsOfType{creditsRow: row}
+		if c.sums.now, c.sums.before = row.counts(); c.sums != (comparedCredits{}) {
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(a, b creditsOfType) int {
+		return cmp.Or(cmp.Compare(b.sums.now.closingWorth, a.sums.now.closingWorth), cmp.Compare(b.sums.now.closing, a.sums.now.closing),
+			cmp.Compare(a.passType.String(), b.passType.String()))
+	})
+	return all
+}
+
+// plan returns the identifier of the plan whose subscriptions have the credits; "" for other pass types.
+func (r creditsRow) plan() string {
+	if !r.ofPlan {
+		return ""
+	}
+	return id.Plan(r.passType).String()
 }
 
 // creditCount is credits in a span: outstanding at its beginning and end, and changes in between.

@@ -15,6 +15,9 @@ var byExpiry = page.Order{Code: 1, Column: "expires"}
 // expiringDays is the number of days after the first one of the default span.
 const expiringDays = 30
 
+// expiringEnd returns the last day of the default span.
+func expiringEnd(from Day) Day { return from + expiringDays }
+
 // ListExpiringPasses implements ReportService.
 func (s *Server) ListExpiringPasses(ctx context.Context, req *reportsv1.ListExpiringPassesRequest) (*reportsv1.ListExpiringPassesResponse, error) {
 	company, err := s.companies.Claimed(ctx)
@@ -25,7 +28,7 @@ func (s *Server) ListExpiringPasses(ctx context.Context, req *reportsv1.ListExpi
 	if err != nil {
 		return nil, err
 	}
-	sp, err := readSpan(req.GetSpan(), s.today(company), func(from Day) Day { return from + expiringDays })
+	sp, err := readSpan(req.GetSpan(), s.today(company), expiringEnd)
 	if err != nil {
 		return nil, err
 	}

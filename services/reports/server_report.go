@@ -22,7 +22,12 @@ type report struct {
 
 // begin reads the span of a request and finds the generation that the report reads.
 func (s *Server) begin(ctx context.Context, company tenancy.Company, in *reportsv1.Span) (report, error) {
-	sp, err := readSpan(in, s.today(company).month(), monthEnd)
+	return s.beginWith(ctx, company, in, s.today(company).month(), monthEnd)
+}
+
+// beginWith is begin for a report whose default span starts on a day and ends as end says.
+func (s *Server) beginWith(ctx context.Context, company tenancy.Company, in *reportsv1.Span, start Day, end func(from Day) Day) (report, error) {
+	sp, err := readSpan(in, start, end)
 	if err != nil {
 		return report{}, err
 	}

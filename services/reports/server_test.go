@@ -74,6 +74,10 @@ func TestRequests(t *testing.T) {
 		wantFault(t, err, "currency", "enum")
 		_, err = w.client.ListExpiringPasses(w.ctx(), &reportsv1.ListExpiringPassesRequest{PageSize: 201})
 		wantFault(t, err, "page_size", "range")
+		_, err = w.client.SumExpiringPasses(w.ctx(), &reportsv1.SumExpiringPassesRequest{Span: wrong})
+		wantFault(t, err, "span.from", "date")
+		_, err = w.client.SumExpiringPasses(w.ctx(), &reportsv1.SumExpiringPassesRequest{Currency: "gbp"})
+		wantFault(t, err, "currency", "enum")
 	})
 	t.Run("need the scope of reports", func(t *testing.T) {
 		ctx := w.with(w.issuer.Client(w.company, "bookings:read"))
@@ -84,6 +88,10 @@ func TestRequests(t *testing.T) {
 			"GetCustomers":  func() error { _, err := w.client.GetCustomers(ctx, &reportsv1.GetCustomersRequest{}); return err },
 			"ListExpiringPasses": func() error {
 				_, err := w.client.ListExpiringPasses(ctx, &reportsv1.ListExpiringPassesRequest{})
+				return err
+			},
+			"SumExpiringPasses": func() error {
+				_, err := w.client.SumExpiringPasses(ctx, &reportsv1.SumExpiringPassesRequest{})
 				return err
 			},
 			"RebuildReports": func() error {

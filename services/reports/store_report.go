@@ -56,7 +56,7 @@ const (
 			union all
 			select pass_type_id, case when day < $3 then 0 when day < $4 then 1 else 2 end, added, used, expired, adjusted, case when currency = $6 then worth else 0 end
 				from credits where company_id = $1 and generation = $2 and day between date_trunc('month', $3::date)::date and $5)
-		select c.pass_type_id, coalesce(t.title, p.title, ''), case when p.currency = $6 then p.price else 0 end, coalesce(p.credits, 0),
+		select c.pass_type_id, coalesce(t.title, p.title, ''), p.id is not null, case when p.currency = $6 then p.price else 0 end, coalesce(p.credits, 0),
 			c.opening, c.opening_worth, c.added, c.used, c.expired, c.adjusted, c.worth, c.added_before, c.used_before, c.expired_before, c.adjusted_before, c.worth_before
 		from (select pass_type_id,
 				coalesce(sum(added - used - expired + adjusted) filter (where part = 0), 0)::bigint as opening, coalesce(sum(worth) filter (where part = 0), 0)::bigint as opening_worth,
@@ -69,6 +69,13 @@ const (
 			from changes group by pass_type_id) c
 		left join pass_types t on t.company_id = $1 and t.generation = $2 and t.id = c.pass_type_id
 		left join plans p on p.company_id = $1 and p.generation = $2 and p.id = c.pass_type_id`
+
+	// creditCurrenciesSQL finds the currencies in which credits had a worth by $3. Credits of a subscription have that
+	// of their plan.
+	creditCurrenciesSQL = `select currency from monthly_credits where company_id = $1 and generation = $2 and day <= $3 and worth <> 0
+		union
+		select p.currency from plans p where p.company_id = $1 and p.generation = $2 and p.price > 0 and p.credits > 0
+			and exists (select from monthly_credits m where m.company_id = $1 and m.generation = $2 and m.day <= $3 and m.pass_type_id = p.id)`
 
 	// customersSQL counts customers in spans: from $3, to $4, each with the first day of the span before it, $5.
 	// See pairs.
@@ -145,7 +152,8 @@ func (s *store) productTakings(ctx context.Context, c compared, currency string)
 type creditsRow struct {
 	passType       id.PassType
 	title          string
-	price, granted int64 // of the plan, if the pass type is that of a plan
+	ofPlan         bool  // the pass type is that of a plan
+	price, granted int64 // of the plan
 	opening, worth int64
 	now, before    creditChange
 }
@@ -154,17 +162,16 @@ func (c *creditChange) fields() []any {
 	return []any{&c.added, &c.used, &c.expired, &c.adjusted, &c.worth}
 }
 
-// credits reads credits by pass type, with their worth in a currency.
-func (s *store) credits(ctx context.Context, c compared, currency string) ([]creditsRow, error) {
-	var all []creditsRow
-	err := s.ReadOf(ctx, c.company, pg.Query{SQL: creditsSQL, Args: c.args(currency), Scan: pg.Each(func(rows pgx.Rows) error {
+// credits reads credits by pass type, with their worth in a currency, and the currencies of all worth.
+func (s *store) credits(ctx context.Context, c compared, currency string) (all []creditsRow, currencies []string, err error) {
+	err = s.ReadOf(ctx, c.company, pg.Query{SQL: creditsSQL, Args: c.args(currency), Scan: pg.Each(func(rows pgx.Rows) error {
 		var r creditsRow
-		head := []any{&r.passType, &r.title, &r.price, &r.granted, &r.opening, &r.worth}
+		head := []any{&r.passType, &r.title, &r.ofPlan, &r.price, &r.granted, &r.opening, &r.worth}
 		err := rows.Scan(append(append(head, r.now.fields()...), r.before.fields()...)...)
 		all = append(all, r)
 		return err
-	})})
-	return all, err
+	})}, pg.Query{SQL: creditCurrenciesSQL, Args: []any{c.company, c.generation, c.span.to}, Scan: pg.Collect(&currencies)})
+	return all, currencies, err
 }
 
 // customerCount is numbers of customers.

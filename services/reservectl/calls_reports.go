@@ -24,7 +24,7 @@ func (a *app) reportCommand() *cobra.Command {
 		},
 		{
 			use: "credits", short: "Show the credits of passes, what changed them, and what they are worth", method: reportsv1.ReportService_GetCredits_FullMethodName, into: "span",
-			print:    []string{"compared", "currency", "total", "total_before", "rows"},
+			print:    []string{"compared", "currency", "currencies", "total", "total_before", "rows"},
 			examples: []string{"", "--from 2026-03-01 --to 2026-03-31 --currency EUR"},
 		},
 		{
@@ -37,6 +37,11 @@ func (a *app) reportCommand() *cobra.Command {
 			columns:  []string{"customer_pass_id", "customer_id", "title", "expiry_date", "remaining_uses", "unlimited_uses", "worth", "currency"},
 			none:     "no passes expire",
 			examples: []string{"", "--from 2026-03-01 --to 2026-03-31 --limit 0"},
+		},
+		{
+			use: "expiring", short: "Show how many customer passes with credits left expire", method: reportsv1.ReportService_SumExpiringPasses_FullMethodName, into: "span",
+			print:    []string{"compared", "currency", "currencies", "total", "total_before", "rows"},
+			examples: []string{"", "--from 2026-03-01 --to 2026-03-31 --group-by pass_type"},
 		},
 		{
 			use: "status", short: "Show up to when the reports are complete, and how far a build is", method: reportsv1.ReportMaintenanceService_GetReportStatus_FullMethodName,

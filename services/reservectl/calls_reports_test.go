@@ -23,6 +23,9 @@ func reportTests() []callTest {
 			Span: march, Period: reportsv1.Period_PERIOD_WEEK,
 		}},
 		{"report expiring-passes --from 2026-03-01 --to 2026-03-31", reportsv1.ReportService_ListExpiringPasses_FullMethodName, &reportsv1.ListExpiringPassesRequest{Span: march, PageSize: 50}},
+		{"report expiring --from 2026-03-01 --to 2026-03-31 --group-by pass_type", reportsv1.ReportService_SumExpiringPasses_FullMethodName, &reportsv1.SumExpiringPassesRequest{
+			Span: march, GroupBy: reportsv1.ExpiringGrouping_EXPIRING_GROUPING_PASS_TYPE,
+		}},
 		{"report status", reportsv1.ReportMaintenanceService_GetReportStatus_FullMethodName, &reportsv1.GetReportStatusRequest{}},
 		{"report rebuild", reportsv1.ReportMaintenanceService_RebuildReports_FullMethodName, &reportsv1.RebuildReportsRequest{}},
 	}

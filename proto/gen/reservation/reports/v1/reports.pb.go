@@ -259,6 +259,62 @@ func (AttendanceGrouping) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{3}
 }
 
+// ExpiringGrouping is what a row of expiring passes sums up.
+type ExpiringGrouping int32
+
+const (
+	ExpiringGrouping_EXPIRING_GROUPING_UNSPECIFIED ExpiringGrouping = 0
+	ExpiringGrouping_EXPIRING_GROUPING_DAY         ExpiringGrouping = 1
+	ExpiringGrouping_EXPIRING_GROUPING_WEEK        ExpiringGrouping = 2
+	ExpiringGrouping_EXPIRING_GROUPING_MONTH       ExpiringGrouping = 3
+	ExpiringGrouping_EXPIRING_GROUPING_PASS_TYPE   ExpiringGrouping = 4
+)
+
+// Enum value maps for ExpiringGrouping.
+var (
+	ExpiringGrouping_name = map[int32]string{
+		0: "EXPIRING_GROUPING_UNSPECIFIED",
+		1: "EXPIRING_GROUPING_DAY",
+		2: "EXPIRING_GROUPING_WEEK",
+		3: "EXPIRING_GROUPING_MONTH",
+		4: "EXPIRING_GROUPING_PASS_TYPE",
+	}
+	ExpiringGrouping_value = map[string]int32{
+		"EXPIRING_GROUPING_UNSPECIFIED": 0,
+		"EXPIRING_GROUPING_DAY":         1,
+		"EXPIRING_GROUPING_WEEK":        2,
+		"EXPIRING_GROUPING_MONTH":       3,
+		"EXPIRING_GROUPING_PASS_TYPE":   4,
+	}
+)
+
+func (x ExpiringGrouping) Enum() *ExpiringGrouping {
+	p := new(ExpiringGrouping)
+	*p = x
+	return p
+}
+
+func (x ExpiringGrouping) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ExpiringGrouping) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_reports_v1_reports_proto_enumTypes[4].Descriptor()
+}
+
+func (ExpiringGrouping) Type() protoreflect.EnumType {
+	return &file_reservation_reports_v1_reports_proto_enumTypes[4]
+}
+
+func (x ExpiringGrouping) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ExpiringGrouping.Descriptor instead.
+func (ExpiringGrouping) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{4}
+}
+
 // Span is a span of days, both inclusive. At most 1100 days.
 type Span struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1187,10 +1243,13 @@ func (x *Credits) GetClosingWorth() int64 {
 type CreditsRow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// pass_ identifier.
-	PassTypeId    string   `protobuf:"bytes,1,opt,name=pass_type_id,json=passTypeId,proto3" json:"pass_type_id,omitempty"`
-	Title         string   `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	Credits       *Credits `protobuf:"bytes,3,opt,name=credits,proto3" json:"credits,omitempty"`
-	Before        *Credits `protobuf:"bytes,4,opt,name=before,proto3" json:"before,omitempty"`
+	PassTypeId string   `protobuf:"bytes,1,opt,name=pass_type_id,json=passTypeId,proto3" json:"pass_type_id,omitempty"`
+	Title      string   `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	Credits    *Credits `protobuf:"bytes,3,opt,name=credits,proto3" json:"credits,omitempty"`
+	Before     *Credits `protobuf:"bytes,4,opt,name=before,proto3" json:"before,omitempty"`
+	// plan_ identifier of the plan whose subscriptions have the credits; empty for a pass type that is sold on
+	// its own.
+	PlanId        string `protobuf:"bytes,5,opt,name=plan_id,json=planId,proto3" json:"plan_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1253,14 +1312,24 @@ func (x *CreditsRow) GetBefore() *Credits {
 	return nil
 }
 
+func (x *CreditsRow) GetPlanId() string {
+	if x != nil {
+		return x.PlanId
+	}
+	return ""
+}
+
 type GetCreditsResponse struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Compared    *Compared              `protobuf:"bytes,1,opt,name=compared,proto3" json:"compared,omitempty"`
 	Currency    string                 `protobuf:"bytes,2,opt,name=currency,proto3" json:"currency,omitempty"`
 	Total       *Credits               `protobuf:"bytes,3,opt,name=total,proto3" json:"total,omitempty"`
 	TotalBefore *Credits               `protobuf:"bytes,4,opt,name=total_before,json=totalBefore,proto3" json:"total_before,omitempty"`
-	// By closing_worth, then closing, descending, then by pass type. At most 500.
-	Rows          []*CreditsRow `protobuf:"bytes,5,rep,name=rows,proto3" json:"rows,omitempty"`
+	// By closing_worth, then closing, descending, then by pass type. At most 500 pass types: the last row,
+	// without a pass type, sums up the others.
+	Rows []*CreditsRow `protobuf:"bytes,5,rep,name=rows,proto3" json:"rows,omitempty"`
+	// The currencies in which credits had a worth by the end of the span, and the company's; sorted.
+	Currencies    []string `protobuf:"bytes,6,rep,name=currencies,proto3" json:"currencies,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1326,6 +1395,13 @@ func (x *GetCreditsResponse) GetTotalBefore() *Credits {
 func (x *GetCreditsResponse) GetRows() []*CreditsRow {
 	if x != nil {
 		return x.Rows
+	}
+	return nil
+}
+
+func (x *GetCreditsResponse) GetCurrencies() []string {
+	if x != nil {
+		return x.Currencies
 	}
 	return nil
 }
@@ -1859,6 +1935,299 @@ func (x *ListExpiringPassesResponse) GetComplete() bool {
 	return false
 }
 
+type SumExpiringPassesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in ListExpiringPassesRequest.
+	Span *Span `protobuf:"bytes,1,opt,name=span,proto3" json:"span,omitempty"`
+	// Unspecified means by day.
+	GroupBy ExpiringGrouping `protobuf:"varint,2,opt,name=group_by,json=groupBy,proto3,enum=reservation.reports.v1.ExpiringGrouping" json:"group_by,omitempty"`
+	// ISO 4217 of the worth; if empty, the company's currency.
+	Currency      string `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SumExpiringPassesRequest) Reset() {
+	*x = SumExpiringPassesRequest{}
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SumExpiringPassesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SumExpiringPassesRequest) ProtoMessage() {}
+
+func (x *SumExpiringPassesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SumExpiringPassesRequest.ProtoReflect.Descriptor instead.
+func (*SumExpiringPassesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SumExpiringPassesRequest) GetSpan() *Span {
+	if x != nil {
+		return x.Span
+	}
+	return nil
+}
+
+func (x *SumExpiringPassesRequest) GetGroupBy() ExpiringGrouping {
+	if x != nil {
+		return x.GroupBy
+	}
+	return ExpiringGrouping_EXPIRING_GROUPING_UNSPECIFIED
+}
+
+func (x *SumExpiringPassesRequest) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+// Expiring is numbers of passes with credits left.
+type Expiring struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Passes, also those with unlimited uses.
+	Passes int64 `protobuf:"varint,1,opt,name=passes,proto3" json:"passes,omitempty"`
+	// Credits left, without passes that have unlimited uses.
+	Credits int64 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
+	// Minor units, as in Credits.
+	Worth         int64 `protobuf:"varint,3,opt,name=worth,proto3" json:"worth,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Expiring) Reset() {
+	*x = Expiring{}
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Expiring) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Expiring) ProtoMessage() {}
+
+func (x *Expiring) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Expiring.ProtoReflect.Descriptor instead.
+func (*Expiring) Descriptor() ([]byte, []int) {
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Expiring) GetPasses() int64 {
+	if x != nil {
+		return x.Passes
+	}
+	return 0
+}
+
+func (x *Expiring) GetCredits() int64 {
+	if x != nil {
+		return x.Credits
+	}
+	return 0
+}
+
+func (x *Expiring) GetWorth() int64 {
+	if x != nil {
+		return x.Worth
+	}
+	return 0
+}
+
+type ExpiringRow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The first day of the period within the span as YYYY-MM-DD, or the pass_ identifier.
+	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// The title of the pass type; empty for other rows.
+	Title    string    `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	Expiring *Expiring `protobuf:"bytes,3,opt,name=expiring,proto3" json:"expiring,omitempty"`
+	Before   *Expiring `protobuf:"bytes,4,opt,name=before,proto3" json:"before,omitempty"`
+	// As in CreditsRow.
+	PlanId        string `protobuf:"bytes,5,opt,name=plan_id,json=planId,proto3" json:"plan_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExpiringRow) Reset() {
+	*x = ExpiringRow{}
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExpiringRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExpiringRow) ProtoMessage() {}
+
+func (x *ExpiringRow) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExpiringRow.ProtoReflect.Descriptor instead.
+func (*ExpiringRow) Descriptor() ([]byte, []int) {
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ExpiringRow) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ExpiringRow) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ExpiringRow) GetExpiring() *Expiring {
+	if x != nil {
+		return x.Expiring
+	}
+	return nil
+}
+
+func (x *ExpiringRow) GetBefore() *Expiring {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *ExpiringRow) GetPlanId() string {
+	if x != nil {
+		return x.PlanId
+	}
+	return ""
+}
+
+type SumExpiringPassesResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Compared *Compared              `protobuf:"bytes,1,opt,name=compared,proto3" json:"compared,omitempty"`
+	Currency string                 `protobuf:"bytes,2,opt,name=currency,proto3" json:"currency,omitempty"`
+	// The currencies of the worth in either span, and the company's; sorted.
+	Currencies  []string  `protobuf:"bytes,3,rep,name=currencies,proto3" json:"currencies,omitempty"`
+	Total       *Expiring `protobuf:"bytes,4,opt,name=total,proto3" json:"total,omitempty"`
+	TotalBefore *Expiring `protobuf:"bytes,5,opt,name=total_before,json=totalBefore,proto3" json:"total_before,omitempty"`
+	// By period, ascending and without gaps; by pass type, by passes, descending, then by key, at most 500 as
+	// in GetCreditsResponse.
+	Rows          []*ExpiringRow `protobuf:"bytes,6,rep,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SumExpiringPassesResponse) Reset() {
+	*x = SumExpiringPassesResponse{}
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SumExpiringPassesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SumExpiringPassesResponse) ProtoMessage() {}
+
+func (x *SumExpiringPassesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SumExpiringPassesResponse.ProtoReflect.Descriptor instead.
+func (*SumExpiringPassesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *SumExpiringPassesResponse) GetCompared() *Compared {
+	if x != nil {
+		return x.Compared
+	}
+	return nil
+}
+
+func (x *SumExpiringPassesResponse) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *SumExpiringPassesResponse) GetCurrencies() []string {
+	if x != nil {
+		return x.Currencies
+	}
+	return nil
+}
+
+func (x *SumExpiringPassesResponse) GetTotal() *Expiring {
+	if x != nil {
+		return x.Total
+	}
+	return nil
+}
+
+func (x *SumExpiringPassesResponse) GetTotalBefore() *Expiring {
+	if x != nil {
+		return x.TotalBefore
+	}
+	return nil
+}
+
+func (x *SumExpiringPassesResponse) GetRows() []*ExpiringRow {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
 type RebuildReportsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1867,7 +2236,7 @@ type RebuildReportsRequest struct {
 
 func (x *RebuildReportsRequest) Reset() {
 	*x = RebuildReportsRequest{}
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[21]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1879,7 +2248,7 @@ func (x *RebuildReportsRequest) String() string {
 func (*RebuildReportsRequest) ProtoMessage() {}
 
 func (x *RebuildReportsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[21]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1892,7 +2261,7 @@ func (x *RebuildReportsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildReportsRequest.ProtoReflect.Descriptor instead.
 func (*RebuildReportsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{21}
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{25}
 }
 
 type RebuildReportsResponse struct {
@@ -1904,7 +2273,7 @@ type RebuildReportsResponse struct {
 
 func (x *RebuildReportsResponse) Reset() {
 	*x = RebuildReportsResponse{}
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[22]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1916,7 +2285,7 @@ func (x *RebuildReportsResponse) String() string {
 func (*RebuildReportsResponse) ProtoMessage() {}
 
 func (x *RebuildReportsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[22]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1929,7 +2298,7 @@ func (x *RebuildReportsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildReportsResponse.ProtoReflect.Descriptor instead.
 func (*RebuildReportsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{22}
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RebuildReportsResponse) GetStatus() *ReportStatus {
@@ -1947,7 +2316,7 @@ type GetReportStatusRequest struct {
 
 func (x *GetReportStatusRequest) Reset() {
 	*x = GetReportStatusRequest{}
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[23]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1959,7 +2328,7 @@ func (x *GetReportStatusRequest) String() string {
 func (*GetReportStatusRequest) ProtoMessage() {}
 
 func (x *GetReportStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[23]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1972,7 +2341,7 @@ func (x *GetReportStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReportStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetReportStatusRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{23}
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{27}
 }
 
 type GetReportStatusResponse struct {
@@ -1984,7 +2353,7 @@ type GetReportStatusResponse struct {
 
 func (x *GetReportStatusResponse) Reset() {
 	*x = GetReportStatusResponse{}
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[24]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1996,7 +2365,7 @@ func (x *GetReportStatusResponse) String() string {
 func (*GetReportStatusResponse) ProtoMessage() {}
 
 func (x *GetReportStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[24]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2009,7 +2378,7 @@ func (x *GetReportStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReportStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetReportStatusResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{24}
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetReportStatusResponse) GetStatus() *ReportStatus {
@@ -2042,7 +2411,7 @@ type ReportStatus struct {
 
 func (x *ReportStatus) Reset() {
 	*x = ReportStatus{}
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[25]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2054,7 +2423,7 @@ func (x *ReportStatus) String() string {
 func (*ReportStatus) ProtoMessage() {}
 
 func (x *ReportStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[25]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2067,7 +2436,7 @@ func (x *ReportStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStatus.ProtoReflect.Descriptor instead.
 func (*ReportStatus) Descriptor() ([]byte, []int) {
-	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{25}
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReportStatus) GetGeneration() int64 {
@@ -2138,7 +2507,7 @@ type VerifyReportsRequest struct {
 
 func (x *VerifyReportsRequest) Reset() {
 	*x = VerifyReportsRequest{}
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[26]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2150,7 +2519,7 @@ func (x *VerifyReportsRequest) String() string {
 func (*VerifyReportsRequest) ProtoMessage() {}
 
 func (x *VerifyReportsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[26]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2163,7 +2532,7 @@ func (x *VerifyReportsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyReportsRequest.ProtoReflect.Descriptor instead.
 func (*VerifyReportsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{26}
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *VerifyReportsRequest) GetKind() string {
@@ -2198,7 +2567,7 @@ type VerifyReportsResponse struct {
 
 func (x *VerifyReportsResponse) Reset() {
 	*x = VerifyReportsResponse{}
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[27]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2210,7 +2579,7 @@ func (x *VerifyReportsResponse) String() string {
 func (*VerifyReportsResponse) ProtoMessage() {}
 
 func (x *VerifyReportsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[27]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2223,7 +2592,7 @@ func (x *VerifyReportsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyReportsResponse.ProtoReflect.Descriptor instead.
 func (*VerifyReportsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{27}
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *VerifyReportsResponse) GetDifference() *ReportDifference {
@@ -2277,7 +2646,7 @@ type ReportDifference struct {
 
 func (x *ReportDifference) Reset() {
 	*x = ReportDifference{}
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[28]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2289,7 +2658,7 @@ func (x *ReportDifference) String() string {
 func (*ReportDifference) ProtoMessage() {}
 
 func (x *ReportDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[28]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2302,7 +2671,7 @@ func (x *ReportDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportDifference.ProtoReflect.Descriptor instead.
 func (*ReportDifference) Descriptor() ([]byte, []int) {
-	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{28}
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ReportDifference) GetWhat() string {
@@ -2370,7 +2739,7 @@ type ReportFact struct {
 
 func (x *ReportFact) Reset() {
 	*x = ReportFact{}
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[29]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2382,7 +2751,7 @@ func (x *ReportFact) String() string {
 func (*ReportFact) ProtoMessage() {}
 
 func (x *ReportFact) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_reports_v1_reports_proto_msgTypes[29]
+	mi := &file_reservation_reports_v1_reports_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2395,7 +2764,7 @@ func (x *ReportFact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportFact.ProtoReflect.Descriptor instead.
 func (*ReportFact) Descriptor() ([]byte, []int) {
-	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{29}
+	return file_reservation_reports_v1_reports_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ReportFact) GetKind() string {
@@ -2562,20 +2931,24 @@ const file_reservation_reports_v1_reports_proto_rawDesc = "" +
 	"\aexpired\x18\x05 \x01(\x03R\aexpired\x12\x1a\n" +
 	"\badjusted\x18\x06 \x01(\x03R\badjusted\x12#\n" +
 	"\ropening_worth\x18\a \x01(\x03R\fopeningWorth\x12#\n" +
-	"\rclosing_worth\x18\b \x01(\x03R\fclosingWorth\"\xb8\x01\n" +
+	"\rclosing_worth\x18\b \x01(\x03R\fclosingWorth\"\xd1\x01\n" +
 	"\n" +
 	"CreditsRow\x12 \n" +
 	"\fpass_type_id\x18\x01 \x01(\tR\n" +
 	"passTypeId\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x129\n" +
 	"\acredits\x18\x03 \x01(\v2\x1f.reservation.reports.v1.CreditsR\acredits\x127\n" +
-	"\x06before\x18\x04 \x01(\v2\x1f.reservation.reports.v1.CreditsR\x06before\"\xa1\x02\n" +
+	"\x06before\x18\x04 \x01(\v2\x1f.reservation.reports.v1.CreditsR\x06before\x12\x17\n" +
+	"\aplan_id\x18\x05 \x01(\tR\x06planId\"\xc1\x02\n" +
 	"\x12GetCreditsResponse\x12<\n" +
 	"\bcompared\x18\x01 \x01(\v2 .reservation.reports.v1.ComparedR\bcompared\x12\x1a\n" +
 	"\bcurrency\x18\x02 \x01(\tR\bcurrency\x125\n" +
 	"\x05total\x18\x03 \x01(\v2\x1f.reservation.reports.v1.CreditsR\x05total\x12B\n" +
 	"\ftotal_before\x18\x04 \x01(\v2\x1f.reservation.reports.v1.CreditsR\vtotalBefore\x126\n" +
-	"\x04rows\x18\x05 \x03(\v2\".reservation.reports.v1.CreditsRowR\x04rows\"\x7f\n" +
+	"\x04rows\x18\x05 \x03(\v2\".reservation.reports.v1.CreditsRowR\x04rows\x12\x1e\n" +
+	"\n" +
+	"currencies\x18\x06 \x03(\tR\n" +
+	"currencies\"\x7f\n" +
 	"\x13GetCustomersRequest\x120\n" +
 	"\x04span\x18\x01 \x01(\v2\x1c.reservation.reports.v1.SpanR\x04span\x126\n" +
 	"\x06period\x18\x02 \x01(\x0e2\x1e.reservation.reports.v1.PeriodR\x06period\"{\n" +
@@ -2618,7 +2991,31 @@ const file_reservation_reports_v1_reports_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\x12/\n" +
 	"\x05as_of\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x1a\n" +
-	"\bcomplete\x18\x05 \x01(\bR\bcomplete\"\x17\n" +
+	"\bcomplete\x18\x05 \x01(\bR\bcomplete\"\xb6\x01\n" +
+	"\x18SumExpiringPassesRequest\x120\n" +
+	"\x04span\x18\x01 \x01(\v2\x1c.reservation.reports.v1.SpanR\x04span\x12C\n" +
+	"\bgroup_by\x18\x02 \x01(\x0e2(.reservation.reports.v1.ExpiringGroupingR\agroupBy\x12#\n" +
+	"\bcurrency\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\bcurrency\"R\n" +
+	"\bExpiring\x12\x16\n" +
+	"\x06passes\x18\x01 \x01(\x03R\x06passes\x12\x18\n" +
+	"\acredits\x18\x02 \x01(\x03R\acredits\x12\x14\n" +
+	"\x05worth\x18\x03 \x01(\x03R\x05worth\"\xc6\x01\n" +
+	"\vExpiringRow\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12<\n" +
+	"\bexpiring\x18\x03 \x01(\v2 .reservation.reports.v1.ExpiringR\bexpiring\x128\n" +
+	"\x06before\x18\x04 \x01(\v2 .reservation.reports.v1.ExpiringR\x06before\x12\x17\n" +
+	"\aplan_id\x18\x05 \x01(\tR\x06planId\"\xcb\x02\n" +
+	"\x19SumExpiringPassesResponse\x12<\n" +
+	"\bcompared\x18\x01 \x01(\v2 .reservation.reports.v1.ComparedR\bcompared\x12\x1a\n" +
+	"\bcurrency\x18\x02 \x01(\tR\bcurrency\x12\x1e\n" +
+	"\n" +
+	"currencies\x18\x03 \x03(\tR\n" +
+	"currencies\x126\n" +
+	"\x05total\x18\x04 \x01(\v2 .reservation.reports.v1.ExpiringR\x05total\x12C\n" +
+	"\ftotal_before\x18\x05 \x01(\v2 .reservation.reports.v1.ExpiringR\vtotalBefore\x127\n" +
+	"\x04rows\x18\x06 \x03(\v2#.reservation.reports.v1.ExpiringRowR\x04rows\"\x17\n" +
 	"\x15RebuildReportsRequest\"V\n" +
 	"\x16RebuildReportsResponse\x12<\n" +
 	"\x06status\x18\x01 \x01(\v2$.reservation.reports.v1.ReportStatusR\x06status\"\x18\n" +
@@ -2694,7 +3091,13 @@ const file_reservation_reports_v1_reports_proto_rawDesc = "" +
 	"\x1bATTENDANCE_GROUPING_WEEKDAY\x10\x02\x12\x1b\n" +
 	"\x17ATTENDANCE_GROUPING_DAY\x10\x03\x12\x1c\n" +
 	"\x18ATTENDANCE_GROUPING_WEEK\x10\x04\x12\x1d\n" +
-	"\x19ATTENDANCE_GROUPING_MONTH\x10\x052\x95\x05\n" +
+	"\x19ATTENDANCE_GROUPING_MONTH\x10\x05*\xaa\x01\n" +
+	"\x10ExpiringGrouping\x12!\n" +
+	"\x1dEXPIRING_GROUPING_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15EXPIRING_GROUPING_DAY\x10\x01\x12\x1a\n" +
+	"\x16EXPIRING_GROUPING_WEEK\x10\x02\x12\x1b\n" +
+	"\x17EXPIRING_GROUPING_MONTH\x10\x03\x12\x1f\n" +
+	"\x1bEXPIRING_GROUPING_PASS_TYPE\x10\x042\xa4\x06\n" +
 	"\rReportService\x12w\n" +
 	"\n" +
 	"GetTakings\x12).reservation.reports.v1.GetTakingsRequest\x1a*.reservation.reports.v1.GetTakingsResponse\"\x12\x8a\xc9\x18\x0e\n" +
@@ -2707,6 +3110,8 @@ const file_reservation_reports_v1_reports_proto_rawDesc = "" +
 	"\fGetCustomers\x12+.reservation.reports.v1.GetCustomersRequest\x1a,.reservation.reports.v1.GetCustomersResponse\"\x12\x8a\xc9\x18\x0e\n" +
 	"\freports:read\x12\x8f\x01\n" +
 	"\x12ListExpiringPasses\x121.reservation.reports.v1.ListExpiringPassesRequest\x1a2.reservation.reports.v1.ListExpiringPassesResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\freports:read\x12\x8c\x01\n" +
+	"\x11SumExpiringPasses\x120.reservation.reports.v1.SumExpiringPassesRequest\x1a1.reservation.reports.v1.SumExpiringPassesResponse\"\x12\x8a\xc9\x18\x0e\n" +
 	"\freports:read2\xe0\x03\n" +
 	"\x18ReportMaintenanceService\x12\x94\x01\n" +
 	"\x0eRebuildReports\x12-.reservation.reports.v1.RebuildReportsRequest\x1a..reservation.reports.v1.RebuildReportsResponse\"#\x8a\xc9\x18\x1f\n" +
@@ -2731,113 +3136,128 @@ func file_reservation_reports_v1_reports_proto_rawDescGZIP() []byte {
 	return file_reservation_reports_v1_reports_proto_rawDescData
 }
 
-var file_reservation_reports_v1_reports_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_reservation_reports_v1_reports_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_reservation_reports_v1_reports_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_reservation_reports_v1_reports_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_reservation_reports_v1_reports_proto_goTypes = []any{
 	(Period)(0),                        // 0: reservation.reports.v1.Period
 	(TakingsGrouping)(0),               // 1: reservation.reports.v1.TakingsGrouping
 	(ProductKind)(0),                   // 2: reservation.reports.v1.ProductKind
 	(AttendanceGrouping)(0),            // 3: reservation.reports.v1.AttendanceGrouping
-	(*Span)(nil),                       // 4: reservation.reports.v1.Span
-	(*Compared)(nil),                   // 5: reservation.reports.v1.Compared
-	(*GetTakingsRequest)(nil),          // 6: reservation.reports.v1.GetTakingsRequest
-	(*Takings)(nil),                    // 7: reservation.reports.v1.Takings
-	(*TakingsRow)(nil),                 // 8: reservation.reports.v1.TakingsRow
-	(*GetTakingsResponse)(nil),         // 9: reservation.reports.v1.GetTakingsResponse
-	(*GetAttendanceRequest)(nil),       // 10: reservation.reports.v1.GetAttendanceRequest
-	(*Attendance)(nil),                 // 11: reservation.reports.v1.Attendance
-	(*AttendanceRow)(nil),              // 12: reservation.reports.v1.AttendanceRow
-	(*GetAttendanceResponse)(nil),      // 13: reservation.reports.v1.GetAttendanceResponse
-	(*GetCreditsRequest)(nil),          // 14: reservation.reports.v1.GetCreditsRequest
-	(*Credits)(nil),                    // 15: reservation.reports.v1.Credits
-	(*CreditsRow)(nil),                 // 16: reservation.reports.v1.CreditsRow
-	(*GetCreditsResponse)(nil),         // 17: reservation.reports.v1.GetCreditsResponse
-	(*GetCustomersRequest)(nil),        // 18: reservation.reports.v1.GetCustomersRequest
-	(*Customers)(nil),                  // 19: reservation.reports.v1.Customers
-	(*CustomersRow)(nil),               // 20: reservation.reports.v1.CustomersRow
-	(*GetCustomersResponse)(nil),       // 21: reservation.reports.v1.GetCustomersResponse
-	(*ListExpiringPassesRequest)(nil),  // 22: reservation.reports.v1.ListExpiringPassesRequest
-	(*ExpiringPass)(nil),               // 23: reservation.reports.v1.ExpiringPass
-	(*ListExpiringPassesResponse)(nil), // 24: reservation.reports.v1.ListExpiringPassesResponse
-	(*RebuildReportsRequest)(nil),      // 25: reservation.reports.v1.RebuildReportsRequest
-	(*RebuildReportsResponse)(nil),     // 26: reservation.reports.v1.RebuildReportsResponse
-	(*GetReportStatusRequest)(nil),     // 27: reservation.reports.v1.GetReportStatusRequest
-	(*GetReportStatusResponse)(nil),    // 28: reservation.reports.v1.GetReportStatusResponse
-	(*ReportStatus)(nil),               // 29: reservation.reports.v1.ReportStatus
-	(*VerifyReportsRequest)(nil),       // 30: reservation.reports.v1.VerifyReportsRequest
-	(*VerifyReportsResponse)(nil),      // 31: reservation.reports.v1.VerifyReportsResponse
-	(*ReportDifference)(nil),           // 32: reservation.reports.v1.ReportDifference
-	(*ReportFact)(nil),                 // 33: reservation.reports.v1.ReportFact
-	(*timestamppb.Timestamp)(nil),      // 34: google.protobuf.Timestamp
+	(ExpiringGrouping)(0),              // 4: reservation.reports.v1.ExpiringGrouping
+	(*Span)(nil),                       // 5: reservation.reports.v1.Span
+	(*Compared)(nil),                   // 6: reservation.reports.v1.Compared
+	(*GetTakingsRequest)(nil),          // 7: reservation.reports.v1.GetTakingsRequest
+	(*Takings)(nil),                    // 8: reservation.reports.v1.Takings
+	(*TakingsRow)(nil),                 // 9: reservation.reports.v1.TakingsRow
+	(*GetTakingsResponse)(nil),         // 10: reservation.reports.v1.GetTakingsResponse
+	(*GetAttendanceRequest)(nil),       // 11: reservation.reports.v1.GetAttendanceRequest
+	(*Attendance)(nil),                 // 12: reservation.reports.v1.Attendance
+	(*AttendanceRow)(nil),              // 13: reservation.reports.v1.AttendanceRow
+	(*GetAttendanceResponse)(nil),      // 14: reservation.reports.v1.GetAttendanceResponse
+	(*GetCreditsRequest)(nil),          // 15: reservation.reports.v1.GetCreditsRequest
+	(*Credits)(nil),                    // 16: reservation.reports.v1.Credits
+	(*CreditsRow)(nil),                 // 17: reservation.reports.v1.CreditsRow
+	(*GetCreditsResponse)(nil),         // 18: reservation.reports.v1.GetCreditsResponse
+	(*GetCustomersRequest)(nil),        // 19: reservation.reports.v1.GetCustomersRequest
+	(*Customers)(nil),                  // 20: reservation.reports.v1.Customers
+	(*CustomersRow)(nil),               // 21: reservation.reports.v1.CustomersRow
+	(*GetCustomersResponse)(nil),       // 22: reservation.reports.v1.GetCustomersResponse
+	(*ListExpiringPassesRequest)(nil),  // 23: reservation.reports.v1.ListExpiringPassesRequest
+	(*ExpiringPass)(nil),               // 24: reservation.reports.v1.ExpiringPass
+	(*ListExpiringPassesResponse)(nil), // 25: reservation.reports.v1.ListExpiringPassesResponse
+	(*SumExpiringPassesRequest)(nil),   // 26: reservation.reports.v1.SumExpiringPassesRequest
+	(*Expiring)(nil),                   // 27: reservation.reports.v1.Expiring
+	(*ExpiringRow)(nil),                // 28: reservation.reports.v1.ExpiringRow
+	(*SumExpiringPassesResponse)(nil),  // 29: reservation.reports.v1.SumExpiringPassesResponse
+	(*RebuildReportsRequest)(nil),      // 30: reservation.reports.v1.RebuildReportsRequest
+	(*RebuildReportsResponse)(nil),     // 31: reservation.reports.v1.RebuildReportsResponse
+	(*GetReportStatusRequest)(nil),     // 32: reservation.reports.v1.GetReportStatusRequest
+	(*GetReportStatusResponse)(nil),    // 33: reservation.reports.v1.GetReportStatusResponse
+	(*ReportStatus)(nil),               // 34: reservation.reports.v1.ReportStatus
+	(*VerifyReportsRequest)(nil),       // 35: reservation.reports.v1.VerifyReportsRequest
+	(*VerifyReportsResponse)(nil),      // 36: reservation.reports.v1.VerifyReportsResponse
+	(*ReportDifference)(nil),           // 37: reservation.reports.v1.ReportDifference
+	(*ReportFact)(nil),                 // 38: reservation.reports.v1.ReportFact
+	(*timestamppb.Timestamp)(nil),      // 39: google.protobuf.Timestamp
 }
 var file_reservation_reports_v1_reports_proto_depIdxs = []int32{
-	4,  // 0: reservation.reports.v1.Compared.span:type_name -> reservation.reports.v1.Span
-	4,  // 1: reservation.reports.v1.Compared.before:type_name -> reservation.reports.v1.Span
-	34, // 2: reservation.reports.v1.Compared.as_of:type_name -> google.protobuf.Timestamp
-	4,  // 3: reservation.reports.v1.GetTakingsRequest.span:type_name -> reservation.reports.v1.Span
+	5,  // 0: reservation.reports.v1.Compared.span:type_name -> reservation.reports.v1.Span
+	5,  // 1: reservation.reports.v1.Compared.before:type_name -> reservation.reports.v1.Span
+	39, // 2: reservation.reports.v1.Compared.as_of:type_name -> google.protobuf.Timestamp
+	5,  // 3: reservation.reports.v1.GetTakingsRequest.span:type_name -> reservation.reports.v1.Span
 	1,  // 4: reservation.reports.v1.GetTakingsRequest.group_by:type_name -> reservation.reports.v1.TakingsGrouping
 	2,  // 5: reservation.reports.v1.TakingsRow.product_kind:type_name -> reservation.reports.v1.ProductKind
-	7,  // 6: reservation.reports.v1.TakingsRow.takings:type_name -> reservation.reports.v1.Takings
-	7,  // 7: reservation.reports.v1.TakingsRow.before:type_name -> reservation.reports.v1.Takings
-	5,  // 8: reservation.reports.v1.GetTakingsResponse.compared:type_name -> reservation.reports.v1.Compared
-	7,  // 9: reservation.reports.v1.GetTakingsResponse.total:type_name -> reservation.reports.v1.Takings
-	7,  // 10: reservation.reports.v1.GetTakingsResponse.total_before:type_name -> reservation.reports.v1.Takings
-	8,  // 11: reservation.reports.v1.GetTakingsResponse.rows:type_name -> reservation.reports.v1.TakingsRow
-	4,  // 12: reservation.reports.v1.GetAttendanceRequest.span:type_name -> reservation.reports.v1.Span
+	8,  // 6: reservation.reports.v1.TakingsRow.takings:type_name -> reservation.reports.v1.Takings
+	8,  // 7: reservation.reports.v1.TakingsRow.before:type_name -> reservation.reports.v1.Takings
+	6,  // 8: reservation.reports.v1.GetTakingsResponse.compared:type_name -> reservation.reports.v1.Compared
+	8,  // 9: reservation.reports.v1.GetTakingsResponse.total:type_name -> reservation.reports.v1.Takings
+	8,  // 10: reservation.reports.v1.GetTakingsResponse.total_before:type_name -> reservation.reports.v1.Takings
+	9,  // 11: reservation.reports.v1.GetTakingsResponse.rows:type_name -> reservation.reports.v1.TakingsRow
+	5,  // 12: reservation.reports.v1.GetAttendanceRequest.span:type_name -> reservation.reports.v1.Span
 	3,  // 13: reservation.reports.v1.GetAttendanceRequest.group_by:type_name -> reservation.reports.v1.AttendanceGrouping
-	11, // 14: reservation.reports.v1.AttendanceRow.attendance:type_name -> reservation.reports.v1.Attendance
-	11, // 15: reservation.reports.v1.AttendanceRow.before:type_name -> reservation.reports.v1.Attendance
-	5,  // 16: reservation.reports.v1.GetAttendanceResponse.compared:type_name -> reservation.reports.v1.Compared
-	11, // 17: reservation.reports.v1.GetAttendanceResponse.total:type_name -> reservation.reports.v1.Attendance
-	11, // 18: reservation.reports.v1.GetAttendanceResponse.total_before:type_name -> reservation.reports.v1.Attendance
-	12, // 19: reservation.reports.v1.GetAttendanceResponse.rows:type_name -> reservation.reports.v1.AttendanceRow
-	4,  // 20: reservation.reports.v1.GetCreditsRequest.span:type_name -> reservation.reports.v1.Span
-	15, // 21: reservation.reports.v1.CreditsRow.credits:type_name -> reservation.reports.v1.Credits
-	15, // 22: reservation.reports.v1.CreditsRow.before:type_name -> reservation.reports.v1.Credits
-	5,  // 23: reservation.reports.v1.GetCreditsResponse.compared:type_name -> reservation.reports.v1.Compared
-	15, // 24: reservation.reports.v1.GetCreditsResponse.total:type_name -> reservation.reports.v1.Credits
-	15, // 25: reservation.reports.v1.GetCreditsResponse.total_before:type_name -> reservation.reports.v1.Credits
-	16, // 26: reservation.reports.v1.GetCreditsResponse.rows:type_name -> reservation.reports.v1.CreditsRow
-	4,  // 27: reservation.reports.v1.GetCustomersRequest.span:type_name -> reservation.reports.v1.Span
+	12, // 14: reservation.reports.v1.AttendanceRow.attendance:type_name -> reservation.reports.v1.Attendance
+	12, // 15: reservation.reports.v1.AttendanceRow.before:type_name -> reservation.reports.v1.Attendance
+	6,  // 16: reservation.reports.v1.GetAttendanceResponse.compared:type_name -> reservation.reports.v1.Compared
+	12, // 17: reservation.reports.v1.GetAttendanceResponse.total:type_name -> reservation.reports.v1.Attendance
+	12, // 18: reservation.reports.v1.GetAttendanceResponse.total_before:type_name -> reservation.reports.v1.Attendance
+	13, // 19: reservation.reports.v1.GetAttendanceResponse.rows:type_name -> reservation.reports.v1.AttendanceRow
+	5,  // 20: reservation.reports.v1.GetCreditsRequest.span:type_name -> reservation.reports.v1.Span
+	16, // 21: reservation.reports.v1.CreditsRow.credits:type_name -> reservation.reports.v1.Credits
+	16, // 22: reservation.reports.v1.CreditsRow.before:type_name -> reservation.reports.v1.Credits
+	6,  // 23: reservation.reports.v1.GetCreditsResponse.compared:type_name -> reservation.reports.v1.Compared
+	16, // 24: reservation.reports.v1.GetCreditsResponse.total:type_name -> reservation.reports.v1.Credits
+	16, // 25: reservation.reports.v1.GetCreditsResponse.total_before:type_name -> reservation.reports.v1.Credits
+	17, // 26: reservation.reports.v1.GetCreditsResponse.rows:type_name -> reservation.reports.v1.CreditsRow
+	5,  // 27: reservation.reports.v1.GetCustomersRequest.span:type_name -> reservation.reports.v1.Span
 	0,  // 28: reservation.reports.v1.GetCustomersRequest.period:type_name -> reservation.reports.v1.Period
-	19, // 29: reservation.reports.v1.CustomersRow.customers:type_name -> reservation.reports.v1.Customers
-	19, // 30: reservation.reports.v1.CustomersRow.before:type_name -> reservation.reports.v1.Customers
-	5,  // 31: reservation.reports.v1.GetCustomersResponse.compared:type_name -> reservation.reports.v1.Compared
-	19, // 32: reservation.reports.v1.GetCustomersResponse.total:type_name -> reservation.reports.v1.Customers
-	19, // 33: reservation.reports.v1.GetCustomersResponse.total_before:type_name -> reservation.reports.v1.Customers
-	20, // 34: reservation.reports.v1.GetCustomersResponse.rows:type_name -> reservation.reports.v1.CustomersRow
-	4,  // 35: reservation.reports.v1.ListExpiringPassesRequest.span:type_name -> reservation.reports.v1.Span
-	23, // 36: reservation.reports.v1.ListExpiringPassesResponse.passes:type_name -> reservation.reports.v1.ExpiringPass
-	34, // 37: reservation.reports.v1.ListExpiringPassesResponse.as_of:type_name -> google.protobuf.Timestamp
-	29, // 38: reservation.reports.v1.RebuildReportsResponse.status:type_name -> reservation.reports.v1.ReportStatus
-	29, // 39: reservation.reports.v1.GetReportStatusResponse.status:type_name -> reservation.reports.v1.ReportStatus
-	34, // 40: reservation.reports.v1.ReportStatus.built_at:type_name -> google.protobuf.Timestamp
-	34, // 41: reservation.reports.v1.ReportStatus.as_of:type_name -> google.protobuf.Timestamp
-	34, // 42: reservation.reports.v1.ReportStatus.started_at:type_name -> google.protobuf.Timestamp
-	32, // 43: reservation.reports.v1.VerifyReportsResponse.difference:type_name -> reservation.reports.v1.ReportDifference
-	33, // 44: reservation.reports.v1.VerifyReportsResponse.facts:type_name -> reservation.reports.v1.ReportFact
-	34, // 45: reservation.reports.v1.VerifyReportsResponse.verified_at:type_name -> google.protobuf.Timestamp
-	6,  // 46: reservation.reports.v1.ReportService.GetTakings:input_type -> reservation.reports.v1.GetTakingsRequest
-	10, // 47: reservation.reports.v1.ReportService.GetAttendance:input_type -> reservation.reports.v1.GetAttendanceRequest
-	14, // 48: reservation.reports.v1.ReportService.GetCredits:input_type -> reservation.reports.v1.GetCreditsRequest
-	18, // 49: reservation.reports.v1.ReportService.GetCustomers:input_type -> reservation.reports.v1.GetCustomersRequest
-	22, // 50: reservation.reports.v1.ReportService.ListExpiringPasses:input_type -> reservation.reports.v1.ListExpiringPassesRequest
-	25, // 51: reservation.reports.v1.ReportMaintenanceService.RebuildReports:input_type -> reservation.reports.v1.RebuildReportsRequest
-	27, // 52: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:input_type -> reservation.reports.v1.GetReportStatusRequest
-	30, // 53: reservation.reports.v1.ReportMaintenanceService.VerifyReports:input_type -> reservation.reports.v1.VerifyReportsRequest
-	9,  // 54: reservation.reports.v1.ReportService.GetTakings:output_type -> reservation.reports.v1.GetTakingsResponse
-	13, // 55: reservation.reports.v1.ReportService.GetAttendance:output_type -> reservation.reports.v1.GetAttendanceResponse
-	17, // 56: reservation.reports.v1.ReportService.GetCredits:output_type -> reservation.reports.v1.GetCreditsResponse
-	21, // 57: reservation.reports.v1.ReportService.GetCustomers:output_type -> reservation.reports.v1.GetCustomersResponse
-	24, // 58: reservation.reports.v1.ReportService.ListExpiringPasses:output_type -> reservation.reports.v1.ListExpiringPassesResponse
-	26, // 59: reservation.reports.v1.ReportMaintenanceService.RebuildReports:output_type -> reservation.reports.v1.RebuildReportsResponse
-	28, // 60: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:output_type -> reservation.reports.v1.GetReportStatusResponse
-	31, // 61: reservation.reports.v1.ReportMaintenanceService.VerifyReports:output_type -> reservation.reports.v1.VerifyReportsResponse
-	54, // [54:62] is the sub-list for method output_type
-	46, // [46:54] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	20, // 29: reservation.reports.v1.CustomersRow.customers:type_name -> reservation.reports.v1.Customers
+	20, // 30: reservation.reports.v1.CustomersRow.before:type_name -> reservation.reports.v1.Customers
+	6,  // 31: reservation.reports.v1.GetCustomersResponse.compared:type_name -> reservation.reports.v1.Compared
+	20, // 32: reservation.reports.v1.GetCustomersResponse.total:type_name -> reservation.reports.v1.Customers
+	20, // 33: reservation.reports.v1.GetCustomersResponse.total_before:type_name -> reservation.reports.v1.Customers
+	21, // 34: reservation.reports.v1.GetCustomersResponse.rows:type_name -> reservation.reports.v1.CustomersRow
+	5,  // 35: reservation.reports.v1.ListExpiringPassesRequest.span:type_name -> reservation.reports.v1.Span
+	24, // 36: reservation.reports.v1.ListExpiringPassesResponse.passes:type_name -> reservation.reports.v1.ExpiringPass
+	39, // 37: reservation.reports.v1.ListExpiringPassesResponse.as_of:type_name -> google.protobuf.Timestamp
+	5,  // 38: reservation.reports.v1.SumExpiringPassesRequest.span:type_name -> reservation.reports.v1.Span
+	4,  // 39: reservation.reports.v1.SumExpiringPassesRequest.group_by:type_name -> reservation.reports.v1.ExpiringGrouping
+	27, // 40: reservation.reports.v1.ExpiringRow.expiring:type_name -> reservation.reports.v1.Expiring
+	27, // 41: reservation.reports.v1.ExpiringRow.before:type_name -> reservation.reports.v1.Expiring
+	6,  // 42: reservation.reports.v1.SumExpiringPassesResponse.compared:type_name -> reservation.reports.v1.Compared
+	27, // 43: reservation.reports.v1.SumExpiringPassesResponse.total:type_name -> reservation.reports.v1.Expiring
+	27, // 44: reservation.reports.v1.SumExpiringPassesResponse.total_before:type_name -> reservation.reports.v1.Expiring
+	28, // 45: reservation.reports.v1.SumExpiringPassesResponse.rows:type_name -> reservation.reports.v1.ExpiringRow
+	34, // 46: reservation.reports.v1.RebuildReportsResponse.status:type_name -> reservation.reports.v1.ReportStatus
+	34, // 47: reservation.reports.v1.GetReportStatusResponse.status:type_name -> reservation.reports.v1.ReportStatus
+	39, // 48: reservation.reports.v1.ReportStatus.built_at:type_name -> google.protobuf.Timestamp
+	39, // 49: reservation.reports.v1.ReportStatus.as_of:type_name -> google.protobuf.Timestamp
+	39, // 50: reservation.reports.v1.ReportStatus.started_at:type_name -> google.protobuf.Timestamp
+	37, // 51: reservation.reports.v1.VerifyReportsResponse.difference:type_name -> reservation.reports.v1.ReportDifference
+	38, // 52: reservation.reports.v1.VerifyReportsResponse.facts:type_name -> reservation.reports.v1.ReportFact
+	39, // 53: reservation.reports.v1.VerifyReportsResponse.verified_at:type_name -> google.protobuf.Timestamp
+	7,  // 54: reservation.reports.v1.ReportService.GetTakings:input_type -> reservation.reports.v1.GetTakingsRequest
+	11, // 55: reservation.reports.v1.ReportService.GetAttendance:input_type -> reservation.reports.v1.GetAttendanceRequest
+	15, // 56: reservation.reports.v1.ReportService.GetCredits:input_type -> reservation.reports.v1.GetCreditsRequest
+	19, // 57: reservation.reports.v1.ReportService.GetCustomers:input_type -> reservation.reports.v1.GetCustomersRequest
+	23, // 58: reservation.reports.v1.ReportService.ListExpiringPasses:input_type -> reservation.reports.v1.ListExpiringPassesRequest
+	26, // 59: reservation.reports.v1.ReportService.SumExpiringPasses:input_type -> reservation.reports.v1.SumExpiringPassesRequest
+	30, // 60: reservation.reports.v1.ReportMaintenanceService.RebuildReports:input_type -> reservation.reports.v1.RebuildReportsRequest
+	32, // 61: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:input_type -> reservation.reports.v1.GetReportStatusRequest
+	35, // 62: reservation.reports.v1.ReportMaintenanceService.VerifyReports:input_type -> reservation.reports.v1.VerifyReportsRequest
+	10, // 63: reservation.reports.v1.ReportService.GetTakings:output_type -> reservation.reports.v1.GetTakingsResponse
+	14, // 64: reservation.reports.v1.ReportService.GetAttendance:output_type -> reservation.reports.v1.GetAttendanceResponse
+	18, // 65: reservation.reports.v1.ReportService.GetCredits:output_type -> reservation.reports.v1.GetCreditsResponse
+	22, // 66: reservation.reports.v1.ReportService.GetCustomers:output_type -> reservation.reports.v1.GetCustomersResponse
+	25, // 67: reservation.reports.v1.ReportService.ListExpiringPasses:output_type -> reservation.reports.v1.ListExpiringPassesResponse
+	29, // 68: reservation.reports.v1.ReportService.SumExpiringPasses:output_type -> reservation.reports.v1.SumExpiringPassesResponse
+	31, // 69: reservation.reports.v1.ReportMaintenanceService.RebuildReports:output_type -> reservation.reports.v1.RebuildReportsResponse
+	33, // 70: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:output_type -> reservation.reports.v1.GetReportStatusResponse
+	36, // 71: reservation.reports.v1.ReportMaintenanceService.VerifyReports:output_type -> reservation.reports.v1.VerifyReportsResponse
+	63, // [63:72] is the sub-list for method output_type
+	54, // [54:63] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_reservation_reports_v1_reports_proto_init() }
@@ -2850,8 +3270,8 @@ func file_reservation_reports_v1_reports_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_reports_v1_reports_proto_rawDesc), len(file_reservation_reports_v1_reports_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   30,
+			NumEnums:      5,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -28,6 +28,7 @@ const (
 	ReportService_GetCredits_FullMethodName         = "/reservation.reports.v1.ReportService/GetCredits"
 	ReportService_GetCustomers_FullMethodName       = "/reservation.reports.v1.ReportService/GetCustomers"
 	ReportService_ListExpiringPasses_FullMethodName = "/reservation.reports.v1.ReportService/ListExpiringPasses"
+	ReportService_SumExpiringPasses_FullMethodName  = "/reservation.reports.v1.ReportService/SumExpiringPasses"
 )
 
 // ReportServiceClient is the client API for ReportService service.
@@ -55,6 +56,9 @@ type ReportServiceClient interface {
 	// ListExpiringPasses returns the customer passes with credits left that expire in a span, by expiry date,
 	// then id.
 	ListExpiringPasses(ctx context.Context, in *ListExpiringPassesRequest, opts ...grpc.CallOption) (*ListExpiringPassesResponse, error)
+	// SumExpiringPasses returns the sums of what ListExpiringPasses lists, compared with the span before: the
+	// passes that expired in it with credits left.
+	SumExpiringPasses(ctx context.Context, in *SumExpiringPassesRequest, opts ...grpc.CallOption) (*SumExpiringPassesResponse, error)
 }
 
 type reportServiceClient struct {
@@ -115,6 +119,16 @@ func (c *reportServiceClient) ListExpiringPasses(ctx context.Context, in *ListEx
 	return out, nil
 }
 
+func (c *reportServiceClient) SumExpiringPasses(ctx context.Context, in *SumExpiringPassesRequest, opts ...grpc.CallOption) (*SumExpiringPassesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SumExpiringPassesResponse)
+	err := c.cc.Invoke(ctx, ReportService_SumExpiringPasses_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ReportServiceServer is the server API for ReportService service.
 // All implementations must embed UnimplementedReportServiceServer
 // for forward compatibility.
@@ -140,6 +154,9 @@ type ReportServiceServer interface {
 	// ListExpiringPasses returns the customer passes with credits left that expire in a span, by expiry date,
 	// then id.
 	ListExpiringPasses(context.Context, *ListExpiringPassesRequest) (*ListExpiringPassesResponse, error)
+	// SumExpiringPasses returns the sums of what ListExpiringPasses lists, compared with the span before: the
+	// passes that expired in it with credits left.
+	SumExpiringPasses(context.Context, *SumExpiringPassesRequest) (*SumExpiringPassesResponse, error)
 	mustEmbedUnimplementedReportServiceServer()
 }
 
@@ -164,6 +181,9 @@ func (UnimplementedReportServiceServer) GetCustomers(context.Context, *GetCustom
 }
 func (UnimplementedReportServiceServer) ListExpiringPasses(context.Context, *ListExpiringPassesRequest) (*ListExpiringPassesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListExpiringPasses not implemented")
+}
+func (UnimplementedReportServiceServer) SumExpiringPasses(context.Context, *SumExpiringPassesRequest) (*SumExpiringPassesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SumExpiringPasses not implemented")
 }
 func (UnimplementedReportServiceServer) mustEmbedUnimplementedReportServiceServer() {}
 func (UnimplementedReportServiceServer) testEmbeddedByValue()                       {}
@@ -276,6 +296,24 @@ func _ReportService_ListExpiringPasses_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReportService_SumExpiringPasses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SumExpiringPassesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReportServiceServer).SumExpiringPasses(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReportService_SumExpiringPasses_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReportServiceServer).SumExpiringPasses(ctx, req.(*SumExpiringPassesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ReportService_ServiceDesc is the grpc.ServiceDesc for ReportService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -302,6 +340,10 @@ var ReportService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListExpiringPasses",
 			Handler:    _ReportService_ListExpiringPasses_Handler,
+		},
+		{
+			MethodName: "SumExpiringPasses",
+			Handler:    _ReportService_SumExpiringPasses_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
