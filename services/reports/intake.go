@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,11 +20,13 @@ import (
 )
 
 // Intake applies events to the read models. Applying an event again changes nothing, so it keeps no record of
-// the events that it has handled.
+// the events that it has handled. An event that cannot be read is logged, counted and not handled again: a rebuild of
+// the company's read models makes up for it.
 type Intake struct {
 	store     *store
 	companies *tenancy.Companies
 	metrics   *metrics
+	log       *slog.Logger
 	caughtUp  atomic.Pointer[time.Time]
 	now       func() time.Time
 }
@@ -42,27 +45,26 @@ func (in *Intake) Run(ctx context.Context, b *bus.Bus) error {
 	return b.Consume(ctx, bus.Consumer{Name: consumer, Batch: intakeBatch, Handle: in.handle, Subjects: consumed()})
 }
 
-// portion is the events of one company in a batch.
+// portion is the events of one company in a batch, and what could be read of them.
 type portion struct {
-	company  id.Company
-	msgs     []bus.Message
-	occurred time.Time // the newest
+	company   id.Company
+	msgs      []bus.Message
+	facts     *facts
+	companies []tenancy.Company
+	readable  int       // the number of events that could be read
+	occurred  time.Time // the newest of these
 }
 
 // handle applies a batch of events, in a transaction for each company. A company whose events cannot be
 // applied does not hold up the others.
 func (in *Intake) handle(ctx context.Context, msgs []bus.Message) error {
-	portions, err := portionsOf(msgs)
-	if err != nil {
-		return err
-	}
 	began := time.Now()
 	defer func() { in.metrics.batches.Observe(time.Since(began).Seconds()) }()
 	var mu sync.Mutex
 	var faults []error
 	var group errgroup.Group
 	group.SetLimit(companiesAtOnce)
-	for _, p := range portions {
+	for _, p := range in.portionsOf(msgs) {
 		group.Go(func() error {
 			if err := in.applyPortion(ctx, p); err != nil {
 				mu.Lock()
@@ -76,30 +78,67 @@ func (in *Intake) handle(ctx context.Context, msgs []bus.Message) error {
 	return errors.Join(faults...)
 }
 
-// portionsOf groups events by their company.
-func portionsOf(msgs []bus.Message) ([]*portion, error) {
+// portionsOf groups events by their company and reads them.
+func (in *Intake) portionsOf(msgs []bus.Message) []*portion {
 	var all []*portion
 	of := map[id.Company]*portion{}
-	for _, m := range msgs {
-		company := m.Company
-		if isAboutCompany(m) {
-			c, err := tenancy.FromEvent(m)
-			if err != nil {
-				return nil, fmt.Errorf("%s %s: %w", m.Subject, m.ID, err)
-			}
-			company = c.ID
+	portion := func(company id.Company) *portion {
+		if of[company] == nil {
+			of[company] = newPortion(company)
+			all = append(all, of[company])
 		}
-		p := of[company]
-		if p == nil {
-			p = &portion{company: company}
-			of[company], all = p, append(all, p)
-		}
-		p.msgs = append(p.msgs, m)
-		if m.OccurredAt.After(p.occurred) {
-			p.occurred = m.OccurredAt
-		}
+		return of[company]
 	}
-	return all, nil
+	for _, m := range msgs {
+		if !isAboutCompany(m) {
+			p := portion(m.Company)
+			p.msgs = append(p.msgs, m)
+			continue
+		}
+		company, err := tenancy.FromEvent(m)
+		if err != nil {
+			in.setAside(m, err)
+			continue
+		}
+		p := portion(company.ID)
+		p.companies = append(p.companies, company)
+		p.has(m)
+	}
+	for _, p := range all {
+		in.read(p)
+	}
+	return all
+}
+
+func newPortion(company id.Company) *portion { return &portion{company: company, facts: newFacts()} }
+
+// has records that an event could be read.
+func (p *portion) has(m bus.Message) {
+	p.readable++
+	if m.OccurredAt.After(p.occurred) {
+		p.occurred = m.OccurredAt
+	}
+}
+
+// read reads the facts of the events of a portion. An event that cannot be read adds none, so each is first read alone.
+func (in *Intake) read(p *portion) {
+	for _, m := range p.msgs {
+		alone := converter{facts: newFacts()}
+		if err := alone.read(m); err != nil {
+			in.setAside(m, err)
+			continue
+		}
+		conv := converter{facts: p.facts}
+		_ = conv.read(m) // it has succeeded above
+		p.has(m)
+	}
+}
+
+// setAside logs and counts an event that cannot be read.
+func (in *Intake) setAside(m bus.Message, err error) {
+	in.metrics.unreadable.Inc()
+	in.log.Error("an event cannot be read and is left out of the reports of its company; rebuild them", "subject", m.Subject,
+		"event", m.ID.String(), "company", m.Company.String(), "request_id", m.Trace[bus.RequestID], "error", err)
 }
 
 func isAboutCompany(m bus.Message) bool {
@@ -111,23 +150,10 @@ var errNoZone = errors.New("the company's time zone is not known")
 
 // applyPortion applies events of a company in one transaction.
 func (in *Intake) applyPortion(ctx context.Context, p *portion) error {
-	c := newFacts()
-	var companies []tenancy.Company
-	for _, m := range p.msgs {
-		if isAboutCompany(m) {
-			company, err := tenancy.FromEvent(m)
-			if err != nil {
-				return err
-			}
-			companies = append(companies, company)
-			continue
-		}
-		conv := converter{facts: c}
-		if err := conv.read(m); err != nil {
-			return err
-		}
+	if p.readable == 0 {
+		return nil
 	}
-	err := in.apply(ctx, p, c, companies)
+	err := in.apply(ctx, p)
 	if !errors.Is(err, errNoZone) {
 		return err
 	}
@@ -137,13 +163,13 @@ func (in *Intake) applyPortion(ctx context.Context, p *portion) error {
 		}
 		return err
 	}
-	return in.apply(ctx, p, c, companies)
+	return in.apply(ctx, p)
 }
 
-func (in *Intake) apply(ctx context.Context, p *portion, c *facts, companies []tenancy.Company) error {
+func (in *Intake) apply(ctx context.Context, p *portion) error {
 	return in.store.Write(ctx, p.company, func(ctx context.Context, tx *pg.Tx) error {
-		if len(companies) > 0 {
-			if err := in.companies.Keep(ctx, tx, companies); err != nil {
+		if len(p.companies) > 0 {
+			if err := in.companies.Keep(ctx, tx, p.companies); err != nil {
 				return err
 			}
 		}
@@ -160,7 +186,7 @@ func (in *Intake) apply(ctx context.Context, p *portion, c *facts, companies []t
 			}
 		}
 		for _, g := range l.live {
-			if err := in.store.apply(ctx, tx, p.company, g, c); err != nil {
+			if err := in.store.apply(ctx, tx, p.company, g, p.facts); err != nil {
 				return err
 			}
 		}

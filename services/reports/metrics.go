@@ -7,10 +7,11 @@ import (
 )
 
 type metrics struct {
-	batches  prometheus.Histogram
-	lag      prometheus.Gauge
-	building prometheus.Gauge
-	rows     prometheus.Counter
+	batches    prometheus.Histogram
+	unreadable prometheus.Counter
+	lag        prometheus.Gauge
+	building   prometheus.Gauge
+	rows       prometheus.Counter
 }
 
 func newMetrics() *metrics {
@@ -18,6 +19,9 @@ func newMetrics() *metrics {
 		batches: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "reports_batch_duration_seconds", Help: "Time to apply a batch of events to the read models.",
 			Buckets: []float64{.005, .025, .1, .25, .5, 1, 2.5, 10, 30},
+		}),
+		unreadable: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "reports_unreadable_events_total", Help: "Events that could not be read and are left out of reports.",
 		}),
 		lag: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reports_lag_seconds", Help: "How long ago the read models had all events; up to 2 while none is waiting.",
@@ -34,7 +38,7 @@ func newMetrics() *metrics {
 // Collect registers the metrics of the service.
 func (s *Server) Collect(r prometheus.Registerer) error {
 	var faults []error
-	for _, c := range []prometheus.Collector{s.metrics.batches, s.metrics.lag, s.metrics.building, s.metrics.rows} {
+	for _, c := range []prometheus.Collector{s.metrics.batches, s.metrics.unreadable, s.metrics.lag, s.metrics.building, s.metrics.rows} {
 		faults = append(faults, r.Register(c))
 	}
 	return errors.Join(faults...)
