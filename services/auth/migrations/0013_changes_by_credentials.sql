@@ -29,13 +29,29 @@ $$;
 -- allow trigger: it only fills a column that the previous release does not have
 create or replace trigger audit_log_thing before insert on audit_log for each row execute function audit_log_thing();
 
+-- Fills in the kind of the entries of the previous release, in batches: each is a commit.
 -- allow repeatable: entries that have the kind are skipped
 -- +goose StatementBegin
 do $$
+declare
+    company uuid := '00000000-0000-0000-0000-000000000000';
+    last    uuid := company;
+    n       integer;
+    to_company uuid;
+    to_last    uuid;
 begin
-    perform set_config('app.audit_log', 'cut', true);
-    update audit_log set thing = split_part(action, '.', 1) where thing is null;
-    perform set_config('app.audit_log', '', true);
+    loop
+        select count(*), (array_agg(l.company_id order by l.company_id desc, l.id desc))[1], (array_agg(l.id order by l.company_id desc, l.id desc))[1]
+            into n, to_company, to_last
+            from (select company_id, id from audit_log where (company_id, id) > (company, last) order by company_id, id limit 5000) l;
+        exit when n = 0;
+        perform set_config('app.audit_log', 'cut', true);
+        update audit_log set thing = split_part(action, '.', 1)
+            where (company_id, id) > (company, last) and (company_id, id) <= (to_company, to_last) and thing is null;
+        commit; -- it also ends the setting
+        company := to_company;
+        last := to_last;
+    end loop;
 end
 $$;
 -- +goose StatementEnd
