@@ -141,6 +141,8 @@ func takeSteps(by moment, t *model.Transaction, steps []bookingStep) (effect boo
 type registrationRef struct {
 	booking, event string
 	version        *int64
+	// staff is who must be assigned to the date of the booking; zero: anybody.
+	staff id.StaffMember
 }
 
 // check returns the same error for a booking of another event as for one that does not exist. Only
@@ -174,6 +176,9 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of 
 			return err
 		}
 		t := found.Transaction
+		if err := s.checkStaff(ctx, tx, company.ID, of.staff, t); err != nil {
+			return err
+		}
 		if err := of.check(t); err != nil {
 			return err
 		}
@@ -188,6 +193,19 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of 
 	})
 	if err == nil {
 		s.returnCredits(ctx, returns)
+	}
+	return err
+}
+
+// checkStaff returns the same error for a booking of a date to which a staff member is not assigned as for one that does
+// not exist. The assignment cannot change until the end of tx. A zero staff member is not checked.
+func (s *Server) checkStaff(ctx context.Context, tx *pg.Tx, company id.Company, staff id.StaffMember, t *model.Transaction) error {
+	if staff.IsZero() {
+		return nil
+	}
+	isOwn, err := s.store.LockOwnDate(ctx, tx, company, staff, t.Bookings[0].Date.ID)
+	if err == nil && !isOwn {
+		return fault.Missing("booking")
 	}
 	return err
 }

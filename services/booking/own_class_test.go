@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
 	"reservation.dev/platform/roles"
 	"reservation.dev/platform/token"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -193,6 +195,62 @@ func TestOwnClassesFollowTheAssignment(t *testing.T) { // invariant 51
 		if list, err := w.own.ListOwnBookings(asBob, &bookingv1.ListOwnBookingsRequest{EventDateId: w.hers}); err != nil || len(list.GetBookings()) > 0 {
 			t.Errorf("got %v, %v", list, err)
 		}
+	})
+}
+
+// A teacher who was replaced while the change of the booking waited is refused.
+func TestOwnAttendanceDuringASubstitution(t *testing.T) { // invariant 51
+	t.Parallel()
+	record := func(w *teaching) error {
+		_, err := w.own.RecordOwnAttendance(w.asAnn, &bookingv1.RecordOwnAttendanceRequest{
+			BookingId: w.booking, Attendance: bookingv1.Attendance_ATTENDANCE_CHECKED_IN,
+		})
+		return err
+	}
+	attendance := func(w *teaching) string {
+		return one[string](w.world, `select coalesce(attendance, '') from bookings where id = $1`, idOf[id.Booking](w.t, w.booking))
+	}
+	t.Run("a substitution that commits first refuses the attendance", func(t *testing.T) {
+		w := newTeaching(t)
+		before := attendance(w)
+		var recorded error
+		var done sync.WaitGroup
+		err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			if _, err := tx.Exec(ctx, `select from transactions where id = (select transaction_id from bookings where id = $1) for update`,
+				idOf[id.Booking](t, w.booking)); err != nil {
+				return err
+			}
+			done.Go(func() { recorded = record(w) })
+			w.waitsFor("from transactions t")
+			_, err := w.world.staff(w.mine, with(w.teacher("Cat")))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done.Wait()
+		wantFault(t, recorded, fault.NotFound, fault.ReasonNotFound)
+		if after := attendance(w); after != before {
+			t.Errorf("the attendance is %s", after)
+		}
+	})
+	t.Run("an attendance waits for a substitution that has not committed", func(t *testing.T) {
+		w := newTeaching(t)
+		var recorded error
+		var done sync.WaitGroup
+		err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			if _, err := tx.Exec(ctx, `update assignments set active = false, position = -1 where event_date_id = $1`, idOf[id.EventDate](t, w.mine)); err != nil {
+				return err
+			}
+			done.Go(func() { recorded = record(w) })
+			w.waitsFor("for share of a")
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done.Wait()
+		wantFault(t, recorded, fault.NotFound, fault.ReasonNotFound)
 	})
 }
 

@@ -130,11 +130,12 @@ func (s *Server) RecordOwnAttendance(ctx context.Context, req *bookingv1.RecordO
 	if !ok {
 		return nil, fault.InvalidFields(fault.Field{Field: "attendance", Rule: "enum", Message: "must be unknown, checked in or no-show"})
 	}
-	if err := s.ownBooking(ctx, req.GetBookingId()); err != nil {
+	_, staff, err := s.teacherOf(ctx)
+	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.RecordOwnAttendanceResponse{}
-	err := s.changeBooking(ctx, req, resp, registrationRef{booking: req.GetBookingId()}, func(store.FoundBooking, time.Time) []bookingStep {
+	err = s.changeBooking(ctx, req, resp, registrationRef{booking: req.GetBookingId(), staff: staff}, func(store.FoundBooking, time.Time) []bookingStep {
 		return []bookingStep{attendStep(attendance)}
 	}, func(r *bookingv1.Registration, changed bool) {
 		resp.Booking, resp.Changed = convert.OwnBooking(r), changed
@@ -143,25 +144,4 @@ func (s *Server) RecordOwnAttendance(ctx context.Context, req *bookingv1.RecordO
 		return nil, err
 	}
 	return resp, nil
-}
-
-// ownBooking returns NOT_FOUND if a booking is not on a date of the caller, as if it did not exist.
-func (s *Server) ownBooking(ctx context.Context, text string) error {
-	company, staff, err := s.teacherOf(ctx)
-	if err != nil {
-		return err
-	}
-	which, err := check.ID[id.Booking](text, "booking")
-	if err != nil {
-		return err
-	}
-	found, err := s.store.Booking(ctx, company, which)
-	if err != nil {
-		return err
-	}
-	_, err = s.store.OwnDate(ctx, company, staff, found.Transaction.Bookings[0].Date.ID)
-	if fault.Is(err, fault.NotFound) {
-		return fault.Missing("booking")
-	}
-	return err
 }

@@ -24,6 +24,9 @@ const ownDatesSQL = `select d.event_id, d.id, d.starts_at, d.duration_minutes, d
 	where a.company_id = $1 and a.resource_id = $2 and a.kind = 'staff'
 		and (a.active or d.status = 'cancelled' and a.position >= 0 and d.appointment_id is null)`
 
+// lockOwnDateSQL locks the assignment alone.
+const lockOwnDateSQL = ownDatesSQL + ` and a.event_date_id = $3 for share of a`
+
 // OwnDatesByStart is the order of the dates of a staff member.
 func OwnDatesByStart() page.Order {
 	return page.Order{Code: 90, Column: "a.starts_at", ID: "a.event_date_id"}
@@ -62,6 +65,16 @@ func (s *Store) OwnDate(ctx context.Context, company id.Company, staff id.StaffM
 		return nil, fault.Missing("event date")
 	}
 	return &found[0], nil
+}
+
+// LockOwnDate reports whether a date is one of a staff member, and keeps its assignment to this person from changing until
+// the end of tx.
+func (s *Store) LockOwnDate(ctx context.Context, tx *pg.Tx, company id.Company, staff id.StaffMember, date id.EventDate) (isOwn bool, err error) {
+	err = tx.Pipeline(ctx, pg.Query{SQL: lockOwnDateSQL, Args: []any{company, staff, date}, Scan: pg.Each(func(pgx.Rows) error {
+		isOwn = true
+		return nil
+	})})
+	return isOwn, err
 }
 
 func (s *Store) ownDates(ctx context.Context, company id.Company, of pg.Statement) (dates []model.ScheduledDate, err error) {
