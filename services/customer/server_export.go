@@ -10,6 +10,7 @@ import (
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/roles"
 	"reservation.dev/platform/rpc"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
@@ -27,6 +28,9 @@ const (
 func (s *Server) ExportCustomers(req *customerv1.ExportCustomersRequest, out grpc.ServerStreamingServer[customerv1.ExportCustomersResponse]) error {
 	company, err := rpc.Tenant(out.Context())
 	if err != nil {
+		return err
+	}
+	if err := roles.CheckExport(rpc.ClaimsFrom(out.Context())); err != nil {
 		return err
 	}
 	shape, err := shapeOf(req.GetMembers())

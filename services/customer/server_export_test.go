@@ -17,7 +17,11 @@ import (
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/roles"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
@@ -35,6 +39,39 @@ func TestExportPanics(t *testing.T) { // invariant 4
 		}
 		if len(w.server.bulk) != 0 {
 			t.Error("it does not free its place among the bulk users of the database")
+		}
+	})
+}
+
+func TestExportByRole(t *testing.T) {
+	w := open(t)
+	w.importN("r", 3)
+	as := func(c token.Claims) context.Context {
+		c.Company = w.company
+		claims, err := w.issuer.Verifier.Verify(t.Context(), w.issuer.Sign(c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rpc.WithClaims(t.Context(), claims)
+	}
+	for _, role := range roles.All() {
+		text, err := w.export(as(token.Claims{Subject: id.New[id.Administrator]().String(), Kind: token.KindAdministrator, Scopes: role.Scopes()}), nil)
+		switch mayExport := role.May(roles.ExportAndImport); {
+		case mayExport && (err != nil || text == ""):
+			t.Errorf("%s cannot export: %v", role, err)
+		case !mayExport && (err == nil || fault.From(err).Reason != fault.ReasonInsufficientScope || text != ""):
+			t.Errorf("%s exports: %v", role, err)
+		}
+	}
+	t.Run("the front desk still lists customers", func(t *testing.T) {
+		ctx := as(token.Claims{Subject: id.New[id.Administrator]().String(), Kind: token.KindAdministrator, Scopes: roles.FrontDesk.Scopes()})
+		if res, err := w.client.ListCustomers(ctx, &customerv1.ListCustomersRequest{}); err != nil || len(res.GetCustomers()) != 3 {
+			t.Errorf("got %v, %v", res, err)
+		}
+	})
+	t.Run("an API client exports with customers:read alone", func(t *testing.T) {
+		if text, err := w.export(w.as(w.company, "customers:read"), nil); err != nil || text == "" {
+			t.Errorf("got %q, %v", text, err)
 		}
 	})
 }
