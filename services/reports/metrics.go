@@ -20,7 +20,7 @@ func newMetrics() *metrics {
 			Buckets: []float64{.005, .025, .1, .25, .5, 1, 2.5, 10, 30},
 		}),
 		lag: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "reports_lag_seconds", Help: "How long ago the read models had all events; up to 2 while none is waiting.",
+			Name: "reports_lag_seconds", Help: "Seconds since the time up to which the read models have all changes; up to 3 without a delay.",
 		}),
 		building: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reports_builds_in_progress", Help: "Companies whose read models are being built, by any process.",
