@@ -49,13 +49,21 @@ func behind(ctx context.Context, stream jetstream.Stream, last uint64) (string, 
 	return slow, nil
 }
 
-// Unhandled returns how many events a durable consumer has not handled: those that are not delivered yet,
-// and those that are being handled or wait for a retry.
-func (b *Bus) Unhandled(ctx context.Context, consumer string) (int64, error) {
-	cons, err := b.js.Consumer(ctx, b.eventsStream(), consumer)
+// Progress returns the sequence numbers of the last event that the stream has, and of the last one up to which
+// a durable consumer has handled all its events. An event that waits for a retry is not handled.
+func (b *Bus) Progress(ctx context.Context, consumer string) (handled, last uint64, err error) {
+	stream, err := b.js.Stream(ctx, b.eventsStream())
 	if err != nil {
-		return 0, fmt.Errorf("nats: %w", err)
+		return 0, 0, fmt.Errorf("nats: %w", err)
+	}
+	last = stream.CachedInfo().State.LastSeq
+	cons, err := stream.Consumer(ctx, consumer)
+	if err != nil {
+		return 0, 0, fmt.Errorf("nats: %w", err)
 	}
 	info := cons.CachedInfo()
-	return int64(info.NumPending) + int64(info.NumAckPending), nil
+	if info.NumPending == 0 && info.NumAckPending == 0 { // after last was read
+		return last, last, nil
+	}
+	return info.AckFloor.Stream, last, nil
 }

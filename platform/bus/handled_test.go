@@ -55,3 +55,63 @@ func TestAwaitHandled(t *testing.T) {
 		t.Errorf("%v, %d handled", err, len(handled))
 	}
 }
+
+func TestProgress(t *testing.T) {
+	b := testkit.Bus(t)
+	publish := func(subject string) uint64 {
+		t.Helper()
+		m := bus.Message{ID: id.NewUUID(), Subject: subject, Payload: []byte("x"), OccurredAt: time.Now()}
+		if _, err := b.Publish(t.Context(), []bus.Message{m}); err != nil {
+			t.Fatal(err)
+		}
+		_, last, err := b.Progress(t.Context(), "reader")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return last
+	}
+	if _, _, err := b.Progress(t.Context(), "reader"); err == nil {
+		t.Error("a consumer that does not exist has progress")
+	}
+	handle := make(chan error)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- b.Consume(ctx, bus.Consumer{Name: "reader", Subjects: []string{"customer.v1.*"}, Handle: func(_ context.Context, msgs []bus.Message) error {
+			select {
+			case err := <-handle:
+				return err
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	wait := func(want uint64) {
+		t.Helper()
+		testkit.Eventually(t, time.Minute, func() error {
+			handled, _, err := b.Progress(t.Context(), "reader")
+			if err == nil && handled != want {
+				err = fmt.Errorf("handled up to %d, want %d", handled, want)
+			}
+			return err
+		})
+	}
+	wait(0)
+	wait(publish("booking.v1.booking_confirmed")) // it has no events of this kind to handle
+	first := publish("customer.v1.customer_created")
+	if handled, last, err := b.Progress(t.Context(), "reader"); err != nil || last != first || handled >= first {
+		t.Errorf("while an event is handled: up to %d of %d, %v", handled, last, err)
+	}
+	handle <- errors.New("it fails")
+	if handled, _, err := b.Progress(t.Context(), "reader"); err != nil || handled >= first {
+		t.Errorf("while an event waits for a retry: up to %d, %v", handled, err)
+	}
+	handle <- nil
+	wait(first)
+}

@@ -4,12 +4,14 @@ import (
 	"context"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/booking/migrations"
 )
@@ -78,6 +80,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterOwnClassServiceServer(srv, server)
 	bookingv1.RegisterBookingSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
+	outboxv1.RegisterOutboxServiceServer(srv, outbox.NewService(kit.Outbox))
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))

@@ -5,6 +5,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
@@ -24,6 +25,7 @@ func Policy() rpc.Policy {
 		&bookingv1.StaffService_ServiceDesc,
 		&bookingv1.VerificationService_ServiceDesc,
 		&bookingv1.WaitlistService_ServiceDesc,
+		&outboxv1.OutboxService_ServiceDesc,
 		&authv1.CompanyCopyService_ServiceDesc,
 		&authv1.TestDataService_ServiceDesc,
 		&customerv1.CustomerDeletionService_ServiceDesc,

@@ -28,6 +28,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/booking/migrations"
 	"reservation.dev/services/booking/model"
@@ -112,6 +113,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterRoomServiceServer(srv, w.server)
 	bookingv1.RegisterAppointmentTypeServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, copies)
+	outboxv1.RegisterOutboxServiceServer(srv, outbox.NewService(outbox.New(w.db, nil, testkit.Log(t), time.Now)))
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(w.db))

@@ -4,11 +4,13 @@ import (
 	"context"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/customer/migrations"
 )
@@ -62,6 +64,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	customerv1.RegisterNoteServiceServer(srv, Notes{Server: server})
 	customerv1.RegisterCustomerSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
+	outboxv1.RegisterOutboxServiceServer(srv, outbox.NewService(kit.Outbox))
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	privacyv1.RegisterErasureServiceServer(srv, Erasures{Server: server})
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))

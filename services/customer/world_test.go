@@ -16,6 +16,7 @@ import (
 	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	"reservation.dev/services/customer/migrations"
 )
 
@@ -52,6 +53,7 @@ func open(t testing.TB) *world {
 	customerv1.RegisterNoteServiceServer(srv, Notes{Server: w.server})
 	customerv1.RegisterCustomerSnapshotServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
+	outboxv1.RegisterOutboxServiceServer(srv, outbox.NewService(outbox.New(w.db, nil, testkit.Log(t), time.Now)))
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -5,11 +5,13 @@ import (
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/customers"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/pass/migrations"
@@ -59,6 +61,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	passv1.RegisterSubscriptionPassServiceServer(srv, server)
 	passv1.RegisterPassSnapshotServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
+	outboxv1.RegisterOutboxServiceServer(srv, outbox.NewService(kit.Outbox))
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))

@@ -4,6 +4,7 @@ import (
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
@@ -14,6 +15,7 @@ func Policy() rpc.Policy {
 		&passv1.PassService_ServiceDesc,
 		&passv1.SubscriptionPassService_ServiceDesc,
 		&passv1.PassSnapshotService_ServiceDesc,
+		&outboxv1.OutboxService_ServiceDesc,
 		&authv1.CompanyCopyService_ServiceDesc,
 		&authv1.TestDataService_ServiceDesc,
 		&customerv1.CustomerDeletionService_ServiceDesc,

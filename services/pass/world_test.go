@@ -20,6 +20,7 @@ import (
 	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	"reservation.dev/services/pass/migrations"
 )
@@ -76,6 +77,7 @@ func open(t testing.TB) *world {
 	passv1.RegisterSubscriptionPassServiceServer(srv, w.server)
 	passv1.RegisterPassSnapshotServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
+	outboxv1.RegisterOutboxServiceServer(srv, outbox.NewService(outbox.New(w.db, nil, testkit.Log(t), time.Now)))
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

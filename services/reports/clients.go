@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
 	"reservation.dev/platform/id"
@@ -12,6 +15,7 @@ import (
 	"reservation.dev/platform/token"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
@@ -22,7 +26,14 @@ type Snapshots struct {
 	pass         passv1.PassSnapshotServiceClient
 	subscription subscriptionv1.SubscriptionSnapshotServiceClient
 	customer     customerv1.CustomerSnapshotServiceClient
+	outboxes     []outbox
 	source       *token.Source
+}
+
+// outbox is the outbox of a service that owns data.
+type outbox struct {
+	service string
+	client  outboxv1.OutboxServiceClient
 }
 
 // NewSnapshots returns a reader that calls the services behind the connections with the tokens of source.
@@ -30,6 +41,10 @@ func NewSnapshots(booking, pass, subscription, customer grpc.ClientConnInterface
 	return &Snapshots{
 		booking: bookingv1.NewBookingSnapshotServiceClient(booking), pass: passv1.NewPassSnapshotServiceClient(pass),
 		subscription: subscriptionv1.NewSubscriptionSnapshotServiceClient(subscription), customer: customerv1.NewCustomerSnapshotServiceClient(customer),
+		outboxes: []outbox{
+			{"booking", outboxv1.NewOutboxServiceClient(booking)}, {"pass", outboxv1.NewOutboxServiceClient(pass)},
+			{"subscription", outboxv1.NewOutboxServiceClient(subscription)}, {"customer", outboxv1.NewOutboxServiceClient(customer)},
+		},
 		source: source,
 	}
 }
@@ -74,6 +89,26 @@ func reads[Res, T any](service string, open func(s *Snapshots, ctx context.Conte
 			}
 		}
 	}
+}
+
+// publishedUntil returns up to when all services have published the events of their commits.
+func (s *Snapshots) publishedUntil(ctx context.Context) (time.Time, error) {
+	times := make([]time.Time, len(s.outboxes))
+	group, ctx := errgroup.WithContext(s.as(ctx, id.Company{}))
+	for i, o := range s.outboxes {
+		group.Go(func() error {
+			res, err := o.client.GetPublished(ctx, &outboxv1.GetPublishedRequest{})
+			if err != nil {
+				return rpc.OwnError(o.service, err)
+			}
+			times[i] = res.GetPublishedUntil().AsTime()
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return time.Time{}, err
+	}
+	return slices.MinFunc(times, time.Time.Compare), nil
 }
 
 // as returns the context of a call for a company.

@@ -63,6 +63,13 @@
 // the outcome (outcomeOf) and writes it: a fixed number of statements for any number of facts. Events of a
 // company, and messages of its snapshots, are applied in such transactions, each of which takes milliseconds.
 //
+// # As of
+//
+// Every 2 s, the service asks the owners up to when they have published the events of their commits, and then how
+// many events the stream has. When it has applied these events, the read models have every change up to that
+// time. An owner that does not answer, or whose events wait, holds up as_of and not the reports. A generation has
+// every change from before its build, so as_of is never earlier.
+//
 // # Invariants
 //
 //  1. Every sum equals the sum of the contributions of the facts of its generation, after each commit.
@@ -88,4 +95,5 @@
 //  11. A rebuild continues after a crash at the step that it had reached, and starts over if its generation is
 //     gone. Repeating the command while it runs starts no second one.
 //  12. A company in test mode has reports of its own. Resetting its data deletes them in the same way.
+//  13. Reports have every change that was committed before the time in as_of.
 package reports

@@ -27,8 +27,17 @@ type Intake struct {
 	companies *tenancy.Companies
 	metrics   *metrics
 	log       *slog.Logger
+	// published returns up to when all owners have published the events of their commits.
+	published func(ctx context.Context) (time.Time, error)
+	marks     []mark // of Watch, ascending
 	caughtUp  atomic.Pointer[time.Time]
 	now       func() time.Time
+}
+
+// mark says that the events up to a sequence number have all changes up to a time.
+type mark struct {
+	at       time.Time
+	sequence uint64
 }
 
 const (
@@ -36,8 +45,11 @@ const (
 	intakeBatch = 300
 	// companiesAtOnce is the number of companies whose events are applied at the same time.
 	companiesAtOnce = 4
-	// lagEvery is how often the intake looks whether events are waiting.
+	// lagEvery is how often the intake looks how far it is.
 	lagEvery = 2 * time.Second
+	// mostMarks is the number of marks that can wait for their events. When the intake is so late, it sets no
+	// new ones.
+	mostMarks = 1000
 )
 
 // Run consumes events until ctx ends.
@@ -51,8 +63,7 @@ type portion struct {
 	msgs      []bus.Message
 	facts     *facts
 	companies []tenancy.Company
-	readable  int       // the number of events that could be read
-	occurred  time.Time // the newest of these
+	readable  int // the number of events that could be read
 }
 
 // handle applies a batch of events, in a transaction for each company. A company whose events cannot be
@@ -102,7 +113,7 @@ func (in *Intake) portionsOf(msgs []bus.Message) []*portion {
 		}
 		p := portion(company.ID)
 		p.companies = append(p.companies, company)
-		p.has(m)
+		p.readable++
 	}
 	for _, p := range all {
 		in.read(p)
@@ -111,14 +122,6 @@ func (in *Intake) portionsOf(msgs []bus.Message) []*portion {
 }
 
 func newPortion(company id.Company) *portion { return &portion{company: company, facts: newFacts()} }
-
-// has records that an event could be read.
-func (p *portion) has(m bus.Message) {
-	p.readable++
-	if m.OccurredAt.After(p.occurred) {
-		p.occurred = m.OccurredAt
-	}
-}
 
 // read reads the facts of the events of a portion. An event that cannot be read adds none, so each is first read alone.
 func (in *Intake) read(p *portion) {
@@ -130,7 +133,7 @@ func (in *Intake) read(p *portion) {
 		}
 		conv := converter{facts: p.facts}
 		_ = conv.read(m) // it has succeeded above
-		p.has(m)
+		p.readable++
 	}
 }
 
@@ -173,7 +176,7 @@ func (in *Intake) apply(ctx context.Context, p *portion) error {
 				return err
 			}
 		}
-		l, err := in.store.lock(ctx, tx, p.company, p.occurred)
+		l, err := in.store.lock(ctx, tx, p.company)
 		if err != nil {
 			return err
 		}
@@ -194,7 +197,7 @@ func (in *Intake) apply(ctx context.Context, p *portion) error {
 	})
 }
 
-// Watch keeps the time at which no event was waiting, until ctx ends.
+// Watch keeps the time up to which all changes are applied, until ctx ends.
 func (in *Intake) Watch(ctx context.Context, b *bus.Bus) error {
 	ticker := time.NewTicker(lagEvery)
 	defer ticker.Stop()
@@ -208,31 +211,47 @@ func (in *Intake) Watch(ctx context.Context, b *bus.Bus) error {
 	}
 }
 
+// look asks the owners up to when their events are published, and then how far the stream and the consumer are.
+// Each answer is older than the next one, so the result is never too late. Without an answer, it stays as it was.
 func (in *Intake) look(ctx context.Context, b *bus.Bus) {
 	ctx, cancel := context.WithTimeout(ctx, lagEvery)
 	defer cancel()
+	defer func() {
+		if last := in.caughtUp.Load(); last != nil {
+			in.metrics.lag.Set(in.now().Sub(*last).Seconds())
+		}
+	}()
 	at := in.now()
-	waiting, err := b.Unhandled(ctx, consumer)
+	published, publishedErr := in.published(ctx)
+	handled, last, err := b.Progress(ctx, consumer)
 	if err != nil {
 		return
 	}
-	if waiting == 0 {
-		in.caughtUp.Store(&at)
+	if published.Before(at) {
+		at = published
 	}
-	if last := in.caughtUp.Load(); last != nil {
-		in.metrics.lag.Set(in.now().Sub(*last).Seconds())
+	if publishedErr == nil && len(in.marks) < mostMarks {
+		in.marks = append(in.marks, mark{at, last})
+	}
+	in.reach(handled)
+}
+
+// reach removes the marks whose events are all handled.
+func (in *Intake) reach(handled uint64) {
+	for len(in.marks) > 0 && in.marks[0].sequence <= handled {
+		at := in.marks[0].at
+		in.marks = in.marks[1:]
+		if last := in.caughtUp.Load(); last == nil || at.After(*last) {
+			in.caughtUp.Store(&at)
+		}
 	}
 }
 
-// complete returns up to when all changes of a company are in its read models. applied is when its newest
-// event occurred that is in them.
-func (in *Intake) complete(applied *time.Time) time.Time {
-	var at time.Time
-	if caughtUp := in.caughtUp.Load(); caughtUp != nil {
-		at = *caughtUp
+// complete returns up to when all changes are in a generation that reports show. Its snapshots have all changes
+// from before its build.
+func (in *Intake) complete(g *generation) time.Time {
+	if at := in.caughtUp.Load(); at != nil && at.After(g.StartedAt) {
+		return *at
 	}
-	if applied != nil && applied.After(at) {
-		at = *applied
-	}
-	return at
+	return g.StartedAt
 }

@@ -24,7 +24,7 @@ func newMetrics() *metrics {
 			Name: "reports_unreadable_events_total", Help: "Events that could not be read and are left out of reports.",
 		}),
 		lag: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "reports_lag_seconds", Help: "How long ago the read models had all events; up to 2 while none is waiting.",
+			Name: "reports_lag_seconds", Help: "Seconds since the time up to which the read models have all changes; up to 3 without a delay.",
 		}),
 		building: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "reports_builds_in_progress", Help: "Companies whose read models are being built, by any process.",

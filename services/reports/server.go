@@ -28,7 +28,7 @@ func NewServer(db *pg.DB, companies *tenancy.Companies, snapshots *Snapshots, lo
 	s, m := newStore(db), newMetrics()
 	return &Server{
 		store: s, companies: companies, metrics: m, now: time.Now,
-		intake:  &Intake{store: s, companies: companies, metrics: m, log: log, now: time.Now},
+		intake:  &Intake{store: s, companies: companies, metrics: m, log: log, published: snapshots.publishedUntil, now: time.Now},
 		builder: &Builder{store: s, snapshots: snapshots, metrics: m, log: log, now: time.Now, newID: id.NewUUID},
 	}
 }

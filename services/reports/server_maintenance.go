@@ -38,7 +38,7 @@ func (s *Server) GetReportStatus(ctx context.Context, _ *reportsv1.GetReportStat
 func (s *Server) statusOf(st status) *reportsv1.ReportStatus {
 	out := &reportsv1.ReportStatus{}
 	if g := st.of(stateCurrent); g != nil {
-		out.Generation, out.AsOf = g.Number, instant(s.intake.complete(st.applied))
+		out.Generation, out.AsOf = g.Number, instant(s.intake.complete(g))
 		if g.BuiltAt != nil {
 			out.BuiltAt = instant(*g.BuiltAt)
 		}

@@ -67,7 +67,7 @@ func (s *Server) shown(ctx context.Context, company tenancy.Company) (shown, err
 		}
 	}
 	if g := st.of(stateCurrent); g != nil {
-		return shown{generation: g.Number, timezone: g.Timezone, complete: true, asOf: instant(s.intake.complete(st.applied))}, nil
+		return shown{generation: g.Number, timezone: g.Timezone, complete: true, asOf: instant(s.intake.complete(g))}, nil
 	}
 	if g := st.of(stateBuilding); g != nil {
 		return shown{generation: g.Number, timezone: g.Timezone}, nil

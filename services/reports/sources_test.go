@@ -1,17 +1,22 @@
 package reports
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
@@ -41,10 +46,14 @@ type sources struct {
 	passv1.UnimplementedPassSnapshotServiceServer
 	subscriptionv1.UnimplementedSubscriptionSnapshotServiceServer
 	customerv1.UnimplementedCustomerSnapshotServiceServer
+	outboxv1.UnimplementedOutboxServiceServer
 
 	mu        sync.Mutex
 	companies map[id.Company]*owned
 	size      int
+	// unpublished is when the oldest event was committed that is not published yet; nil: there is none.
+	unpublished *time.Time
+	now         func() time.Time
 	// before is called before each message, without the lock, if it is set.
 	before func() error
 }
@@ -90,6 +99,19 @@ func stream[T proto.Message, R any](s *sources, out grpc.ServerStreamingServer[R
 			return err
 		}
 	}
+}
+
+// GetPublished returns when the oldest event waits that is not published, or the time of the clock.
+func (s *sources) GetPublished(context.Context, *outboxv1.GetPublishedRequest) (*outboxv1.GetPublishedResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now == nil {
+		return nil, errors.New("the service does not answer")
+	}
+	if s.unpublished == nil {
+		return &outboxv1.GetPublishedResponse{PublishedUntil: timestamppb.New(s.now())}, nil
+	}
+	return &outboxv1.GetPublishedResponse{PublishedUntil: timestamppb.New(*s.unpublished)}, nil
 }
 
 func (s *sources) StreamEvents(req *bookingv1.StreamEventsRequest, out grpc.ServerStreamingServer[bookingv1.StreamEventsResponse]) error {

@@ -20,9 +20,8 @@ func newStore(db *pg.DB) *store { return &store{pg.Store{DB: db}} }
 const lockWait = 5 * time.Second
 
 const (
-	// lockSQL locks the read models of a company. $2 is when the newest event occurred; null: no event.
-	lockSQL = `insert into progress as p (company_id, applied_at) values ($1, $2)
-		on conflict (company_id) do update set applied_at = greatest(p.applied_at, excluded.applied_at)`
+	// lockSQL locks the read models of a company.
+	lockSQL = `insert into progress as p (company_id) values ($1) on conflict (company_id) do update set last_generation = p.last_generation`
 
 	zoneSQL = `select timezone from companies where company_id = $1`
 
@@ -52,15 +51,10 @@ type locked struct {
 	live []live
 }
 
-// lock locks the read models of a company until the transaction ends. occurred is when the newest event that
-// the transaction applies occurred, or zero.
-func (s *store) lock(ctx context.Context, tx *pg.Tx, company id.Company, occurred time.Time) (locked, error) {
+// lock locks the read models of a company until the transaction ends.
+func (s *store) lock(ctx context.Context, tx *pg.Tx, company id.Company) (locked, error) {
 	var l locked
-	var at *time.Time
-	if !occurred.IsZero() {
-		at = &occurred
-	}
-	err := tx.Pipeline(ctx, pg.LimitLockWait(lockWait), pg.Query{SQL: lockSQL, Args: []any{company, at}},
+	err := tx.Pipeline(ctx, pg.LimitLockWait(lockWait), pg.Query{SQL: lockSQL, Args: []any{company}},
 		pg.Query{SQL: zoneSQL, Args: []any{company}, Scan: pg.First(&l.zone)},
 		pg.Query{SQL: liveSQL, Args: []any{company}, Scan: scanLive(&l.live)})
 	return l, err

@@ -36,8 +36,6 @@ const (
 	buildingSQL = `select count(*) from generations where state = 'building'`
 
 	statusSQL = `select generation, state, timezone, step, rows, failure, started_at, built_at from generations where company_id = $1 and state <> 'retired'`
-
-	appliedSQL = `select applied_at from progress where company_id = $1`
 )
 
 // generationTables are the tables whose rows belong to a generation.
@@ -80,7 +78,7 @@ var errLost = errors.New("the build is not that of this process any more")
 // advance applies facts of a snapshot to a generation that is built, and stores how far the build is.
 func (s *store) advance(ctx context.Context, c *claim, f *facts, step, after string, count int, until time.Time) error {
 	return s.Write(ctx, c.Company, func(ctx context.Context, tx *pg.Tx) error {
-		if _, err := s.lock(ctx, tx, c.Company, time.Time{}); err != nil {
+		if _, err := s.lock(ctx, tx, c.Company); err != nil {
 			return err
 		}
 		var mine []live
@@ -103,7 +101,7 @@ func (s *store) advance(ctx context.Context, c *claim, f *facts, step, after str
 // meantime, the next build starts.
 func (s *store) open(ctx context.Context, c *claim, now, keptUntil time.Time) error {
 	return s.Write(ctx, c.Company, func(ctx context.Context, tx *pg.Tx) error {
-		l, err := s.lock(ctx, tx, c.Company, time.Time{})
+		l, err := s.lock(ctx, tx, c.Company)
 		if err != nil {
 			return err
 		}
@@ -175,16 +173,12 @@ type generation struct {
 }
 
 // status is the state of the read models of a company.
-type status struct {
-	generations []generation
-	applied     *time.Time
-}
+type status struct{ generations []generation }
 
 // status returns the state of the read models of a company.
 func (s *store) status(ctx context.Context, company id.Company) (status, error) {
 	var st status
-	err := s.ReadOf(ctx, company, pg.Query{SQL: statusSQL, Args: []any{company}, Scan: pg.Collect(&st.generations)},
-		pg.Query{SQL: appliedSQL, Args: []any{company}, Scan: pg.First(&st.applied)})
+	err := s.ReadOf(ctx, company, pg.Query{SQL: statusSQL, Args: []any{company}, Scan: pg.Collect(&st.generations)})
 	return st, err
 }
 
@@ -201,7 +195,7 @@ func (s status) of(state string) *generation {
 // begin starts a build if isNeeded says so. zone is that of a company without a copy.
 func (s *store) begin(ctx context.Context, company id.Company, zone string, isNeeded func(locked) bool, now time.Time) error {
 	return s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		l, err := s.lock(ctx, tx, company, time.Time{})
+		l, err := s.lock(ctx, tx, company)
 		if err != nil || !isNeeded(l) {
 			return err
 		}

@@ -25,6 +25,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
@@ -103,6 +104,7 @@ func openOn(t testing.TB, db *pg.DB) *world {
 		t: t, db: db, issuer: tokentest.New(t), sources: newSources(), clock: &clock{}, company: id.New[id.Company](), zone: "Europe/London",
 	}
 	w.clock.set(began)
+	w.sources.now = w.clock.Now
 	w.server = w.newServer()
 	conn := w.serve(Policy(), func(srv *rpc.Server) {
 		reportsv1.RegisterReportServiceServer(srv, w.server)
@@ -119,12 +121,14 @@ func openOn(t testing.TB, db *pg.DB) *world {
 func (w *world) newServer() *Server {
 	w.t.Helper()
 	policy := rpc.PolicyOf(&bookingv1.BookingSnapshotService_ServiceDesc, &passv1.PassSnapshotService_ServiceDesc,
-		&subscriptionv1.SubscriptionSnapshotService_ServiceDesc, &customerv1.CustomerSnapshotService_ServiceDesc)
+		&subscriptionv1.SubscriptionSnapshotService_ServiceDesc, &customerv1.CustomerSnapshotService_ServiceDesc,
+		&outboxv1.OutboxService_ServiceDesc)
 	conn := w.serve(policy, func(srv *rpc.Server) {
 		bookingv1.RegisterBookingSnapshotServiceServer(srv, w.sources)
 		passv1.RegisterPassSnapshotServiceServer(srv, w.sources)
 		subscriptionv1.RegisterSubscriptionSnapshotServiceServer(srv, w.sources)
 		customerv1.RegisterCustomerSnapshotServiceServer(srv, w.sources)
+		outboxv1.RegisterOutboxServiceServer(srv, w.sources)
 	})
 	source := token.NewSource(func(context.Context) (string, time.Time, error) {
 		return w.issuer.Admin(), time.Now().Add(time.Hour), nil

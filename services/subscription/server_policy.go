@@ -4,6 +4,7 @@ import (
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
@@ -14,6 +15,7 @@ func Policy() rpc.Policy {
 		&subscriptionv1.PlanService_ServiceDesc,
 		&subscriptionv1.SubscriptionService_ServiceDesc,
 		&subscriptionv1.SubscriptionSnapshotService_ServiceDesc,
+		&outboxv1.OutboxService_ServiceDesc,
 		&authv1.CompanyCopyService_ServiceDesc,
 		&authv1.TestDataService_ServiceDesc,
 		&customerv1.CustomerDeletionService_ServiceDesc,

@@ -27,6 +27,7 @@ import (
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	outboxv1 "reservation.dev/proto/gen/reservation/outbox/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
@@ -123,6 +124,7 @@ func openOn(t testing.TB, db *pg.DB) *world {
 		subscriptionv1.RegisterSubscriptionServiceServer(srv, w.server)
 		subscriptionv1.RegisterSubscriptionSnapshotServiceServer(srv, w.server)
 		authv1.RegisterCompanyCopyServiceServer(srv, w.server.companies)
+		outboxv1.RegisterOutboxServiceServer(srv, outbox.NewService(outbox.New(db, nil, testkit.Log(t), time.Now)))
 		authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(db))
 		customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
 		privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(db))
