@@ -156,7 +156,7 @@ func TestReports(t *testing.T) {
 			return &reportsv1.GetTakingsResponse{Compared: compared, Currency: "GBP", Total: refunded, Rows: rows}, nil
 		})
 		page := w.get("/reports")
-		page.must(t, "−£50.00", `class="in-span below"`, "Fri 2 Oct: −£50.00")
+		page.must(t, "−£50.00", `class="in-span below"`, "This span, below 0", "Fri 2 Oct: −£50.00")
 		if strings.Contains(page.body, "Nothing to report") {
 			t.Error("the span is called empty")
 		}
