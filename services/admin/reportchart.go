@@ -31,6 +31,11 @@ type reportChart struct {
 	More                               int // rows that the chart does not show
 }
 
+// HasBelow reports whether a column is below 0.
+func (c *reportChart) HasBelow() bool {
+	return slices.ContainsFunc(c.Columns, reportBar.isBelow)
+}
+
 // reportBar is a row of a report in a chart.
 type reportBar struct {
 	Row                          reportRow
@@ -40,9 +45,11 @@ type reportBar struct {
 	Share, BeforeShare float64
 }
 
+func (b reportBar) isBelow() bool { return b.Row.Headline().size() < 0 }
+
 // Class returns the class of the bar, which shows whether its figure is below 0.
 func (b reportBar) Class() string {
-	if b.Row.Headline().size() < 0 {
+	if b.isBelow() {
 		return "in-span below"
 	}
 	return "in-span"

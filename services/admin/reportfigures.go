@@ -158,7 +158,7 @@ func tabulate[T any](report *reportTable, measures []measure[T], total labelled[
 		return out
 	}
 	for _, m := range measures {
-		report.Columns = append(report.Columns, reportColumn{m.name, msg("reports.figure." + report.Name + "." + m.name), m.hidden})
+		report.Columns = append(report.Columns, reportColumn{m.name, msg("reports.figure." + report.textID() + "." + m.name), m.hidden})
 	}
 	report.Total = row(total)
 	for i, m := range measures {

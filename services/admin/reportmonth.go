@@ -37,7 +37,7 @@ func (r *request) monthlyReport() error {
 	q := reportQuery{from: isoDay(month), to: isoDay(month.AddDate(0, 1, -1)), currency: r.query("currency")}
 	for _, section := range []struct{ name, by string }{
 		{"takings", "day"}, {"takings", "method"}, {"takings", "tax"}, {"takings", "product"},
-		{"attendance", "event"}, {"attendance", "weekday"}, {"customers", "week"}, {"credits", "pass_type"},
+		{"attendance", "event"}, {"attendance", "weekday"}, {"customers", "week"}, {"credits", "pass_type"}, {expiringReport, "pass_type"},
 	} {
 		q.by = section.by
 		t, err := r.readReport(section.name, q)

@@ -3,9 +3,9 @@ package admin
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -62,10 +62,13 @@ func (t *reportTable) Empty() bool {
 }
 
 // Title returns the report's title.
-func (t *reportTable) Title() *message { return msg("reports.title." + t.Name) }
+func (t *reportTable) Title() *message { return msg("reports.title." + t.textID()) }
 
 // About says what the report counts.
-func (t *reportTable) About() *message { return msg("reports.about." + t.Name) }
+func (t *reportTable) About() *message { return msg("reports.about." + t.textID()) }
+
+// textID returns the report's name in the identifiers of its texts.
+func (t *reportTable) textID() string { return strings.ReplaceAll(t.Name, "-", "_") }
 
 // KeyLabel returns the label of the first column.
 func (t *reportTable) KeyLabel() *message { return groupingLabel(t.Grouping) }
@@ -133,6 +136,8 @@ var reportKinds = map[string]reportKind{
 	"attendance": {[]string{"event", "weekday", "day", "week", "month"}, (*request).readAttendance},
 	"credits":    {[]string{"pass_type"}, (*request).readCredits},
 	"customers":  {[]string{"month", "week", "day"}, (*request).readCustomers},
+
+	expiringReport: {[]string{"week", "day", "month", "pass_type"}, (*request).readExpiring},
 }
 
 // overTime reports whether a grouping is by periods.
@@ -284,6 +289,9 @@ func (r *request) overview(q reportQuery, by map[string]string) (reportsPage, er
 
 // reportFile sends a report as a CSV file.
 func (r *request) reportFile() error {
+	if r.path("report") == expiringReport {
+		return r.expiringFile()
+	}
 	t, err := r.readReport(r.path("report"), r.asked())
 	if err != nil {
 		return r.refused(reportsPath, err)
@@ -293,8 +301,7 @@ func (r *request) reportFile() error {
 		return err
 	}
 	span := t.Compared.GetSpan()
-	r.w.Header().Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%s-%s.csv"`, t.Name, span.GetFrom(), span.GetTo()))
-	r.answer(http.StatusOK, "text/csv; charset=utf-8", b.Bytes())
+	r.sendFile(fmt.Sprintf("%s-%s-%s", t.Name, span.GetFrom(), span.GetTo()), b.Bytes())
 	return nil
 }
 

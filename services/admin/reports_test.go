@@ -74,6 +74,22 @@ func withReports(w *world) *reportsv1.Compared {
 			},
 		}, nil
 	})
+	on(w.backend, "SumExpiringPasses", func(req *reportsv1.SumExpiringPassesRequest) (*reportsv1.SumExpiringPassesResponse, error) {
+		if from := req.GetSpan().GetFrom(); from > "2100" {
+			return nil, fault.InvalidParameter("span.from", "range", "must not be after to")
+		}
+		now, before := &reportsv1.Expiring{Passes: 2, Credits: 3, Worth: 3600}, &reportsv1.Expiring{Passes: 4, Credits: 9, Worth: 12_000}
+		rows := []*reportsv1.ExpiringRow{{Key: "2026-12-01", Expiring: now, Before: before}, {Key: "2026-12-07"}}
+		if req.GetGroupBy() == reportsv1.ExpiringGrouping_EXPIRING_GROUPING_PASS_TYPE {
+			rows = []*reportsv1.ExpiringRow{{Key: "pass_1", Title: "Ten classes", Expiring: now}, {Key: "pass_2", PlanId: "plan_2", Title: "Unlimited"}, {Before: before}}
+		}
+		return &reportsv1.SumExpiringPassesResponse{
+			Compared: &reportsv1.Compared{
+				Span: &reportsv1.Span{From: "2026-12-01", To: "2026-12-31"}, Before: &reportsv1.Span{From: "2026-11-01", To: "2026-11-30"}, AsOf: timestamppb.Now(), Complete: true,
+			},
+			Currency: cmp.Or(req.GetCurrency(), "GBP"), Currencies: []string{"EUR", "GBP"}, Total: now, TotalBefore: before, Rows: rows,
+		}, nil
+	})
 	on(w.backend, "BatchGetCustomers", func(req *customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
 		return &customerv1.BatchGetCustomersResponse{Customers: []*customerv1.Customer{{Id: "cust_1", FirstName: "Zoë", LastName: "Brien"}}}, nil
 	})
@@ -140,7 +156,7 @@ func TestReports(t *testing.T) {
 			return &reportsv1.GetTakingsResponse{Compared: compared, Currency: "GBP", Total: refunded, Rows: rows}, nil
 		})
 		page := w.get("/reports")
-		page.must(t, "−£50.00", `class="in-span below"`, "Fri 2 Oct: −£50.00")
+		page.must(t, "−£50.00", `class="in-span below"`, "This span, below 0", "Fri 2 Oct: −£50.00")
 		if strings.Contains(page.body, "Nothing to report") {
 			t.Error("the span is called empty")
 		}
@@ -167,13 +183,26 @@ func TestReports(t *testing.T) {
 		withReports(w)
 		w.get("/reports/expiring-passes").must(t, `<a href="/customers/cust_1" dir="auto">Zoë Brien</a>`, `href="/passes/cp_1"`, "5 Dec 2026", "£36.00", "Unknown customer")
 	})
+	t.Run("passes that expire are compared with the span before, with a chart, and by pass type", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		withReports(w)
+		w.get("/reports/expiring-passes").must(t, "1 Dec 2026 to 31 Dec 2026, compared with 1 Nov 2026 to 30 Nov 2026", "before: 4 · 50% less", "before: £120.00 · 70% less",
+			`class="chart"`, "Tue 1 Dec", "/reports/expiring-passes/csv?by=week&amp;currency=GBP&amp;from=2026-12-01&amp;to=2026-12-31")
+		w.get("/reports/expiring-passes?by=pass_type&currency=EUR").must(t, `<a href="/pass-types/pass_1">Ten classes</a>`, `<a href="/plans/plan_2">Unlimited</a>`, "All others",
+			`class="bars"`, "adds up everything", "before: €120.00")
+		if res := w.get("/reports/expiring-passes?from=2101-01-01&to=2100-01-01"); res.Header.Get("Location") != "/reports" {
+			t.Errorf("a span that is refused leads to %q", res.Header.Get("Location"))
+		}
+	})
 	t.Run("the page of a month has every report", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		w.signIn()
 		withReports(w)
 		w.get("/reports/month?month=2026-10").must(t, "Report for October 2026", "Takings: Payment method", "Attendance: Weekday", "Customers: Week",
-			"Credits outstanding: Pass type", "/reports/month?month=2026-09", "data-print")
+			"Credits outstanding: Pass type", "Passes that expire: Pass type", "/reports/month?month=2026-09", "data-print")
 	})
 	t.Run("an unknown report does not exist", func(t *testing.T) {
 		t.Parallel()
@@ -208,6 +237,38 @@ func TestReportFiles(t *testing.T) {
 			t.Errorf("line %d is %q, want %q", i+1, lines[min(i, len(lines)-1)], want)
 		}
 	}
+}
+
+func TestFilesOfExpiringPasses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	withReports(w)
+	passes := []*reportsv1.ExpiringPass{
+		{CustomerPassId: "cp_1", CustomerId: "cust_1", Title: "=Ten", ExpiryDate: "2026-12-05", RemainingUses: 3, Worth: 3600, Currency: "GBP"},
+		{CustomerPassId: "cp_2", CustomerId: "cust_2", Title: "Unlimited", ExpiryDate: "2026-12-06", RemainingUses: 999999, UnlimitedUses: true, Currency: "EUR"},
+	}
+	total := int64(2)
+	on(w.backend, "ListExpiringPasses", func(req *reportsv1.ListExpiringPassesRequest) (*reportsv1.ListExpiringPassesResponse, error) {
+		if req.GetPageToken() == "" {
+			return &reportsv1.ListExpiringPassesResponse{Total: total, Passes: passes[:1], NextPageToken: "next"}, nil
+		}
+		return &reportsv1.ListExpiringPassesResponse{Total: total, Passes: passes[1:]}, nil
+	})
+	res := w.get("/reports/expiring-passes/csv?from=2026-12-01&to=2026-12-31")
+	if got := res.Header.Get("Content-Disposition"); got != `attachment; filename="expiring-passes-2026-12-01-2026-12-31.csv"` {
+		t.Errorf("Content-Disposition %q", got)
+	}
+	want := csvfile.Mark + "last_day,customer_id,customer,customer_pass_id,pass,credits,worth,currency\n" +
+		"2026-12-05,cust_1,Zoë Brien,cp_1,'=Ten,3,36.00,GBP\n2026-12-06,cust_2,,cp_2,Unlimited,,,EUR\n"
+	if res.body != want {
+		t.Errorf("got %q, want %q", res.body, want)
+	}
+	total = maxExpiringRows + 1
+	if res := w.get("/reports/expiring-passes/csv?from=2026-12-01"); res.Header.Get("Location") != "/reports/expiring-passes" {
+		t.Errorf("too many passes lead to %q", res.Header.Get("Location"))
+	}
+	w.get("/reports/expiring-passes").must(t, "10,001 passes expire in this span. A file has at most 10,000: choose a shorter span.")
 }
 
 // englishTexts returns the texts of English in the United Kingdom.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -85,6 +86,30 @@ func (w *world) testReports(t *testing.T) { // invariant 1
 		}
 		slices.Sort(passes)
 		return passes
+	})
+	b.step("shows a span that has only refunds, in the overview and as columns below 0", func(t *testing.T) {
+		day := s.at(1, 5).Format(time.DateOnly)
+		b.reports()
+		b.choose("From", day)
+		b.choose("To", day)
+		b.follow("Show")
+		b.says("−£12.00")
+		if n := b.count(`//main//section[@aria-labelledby="takings"]//*[name()="rect"][@class="in-span below"]`); n != 1 {
+			t.Errorf("%d columns are below 0", n)
+		}
+	})
+	b.step("downloads the passes that expire as a file", func(t *testing.T) {
+		b.reports()
+		b.follow("Passes that expire soon")
+		file := eval[string](b.tab, `(() => {
+			const file = new XMLHttpRequest();
+			file.open("GET", `+quote(t, b.href(control("Download as CSV")))+`, false);
+			file.send();
+			return file.responseText;
+		})()`)
+		if rows := strings.Split(strings.TrimSpace(file), "\n"); len(rows) != 3 || !strings.Contains(file, ",Cleo Studio,") {
+			t.Errorf("the file is %q", file)
+		}
 	})
 	b.quiet()
 }
