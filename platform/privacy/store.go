@@ -17,6 +17,8 @@ const (
 
 	erasedSQL = `select exists (select from erased_customers where company_id = $1 and customer_id = $2)`
 
+	erasedAmongSQL = `select customer_id from erased_customers where company_id = $1 and customer_id` + pg.AmongIDs
+
 	// The stored responses of one company, which are kept for a day. They are protobuf, where an
 	// identifier is plain text.
 	forgetAnswersSQL = `delete from idempotency_keys where company_id = $1 and position(convert_to($2, 'UTF8') in response) > 0`
@@ -44,6 +46,16 @@ func Erased(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Cust
 		return false, fmt.Errorf("privacy: %w", err)
 	}
 	return erased, nil
+}
+
+// ErasedAmong returns the query that stores in erased which of the customers a database must erase.
+func ErasedAmong(company id.Company, customers []id.Customer, erased map[id.Customer]bool) pg.Query {
+	return pg.Query{SQL: erasedAmongSQL, Args: []any{company, customers}, Scan: pg.Each(func(rows pgx.Rows) error {
+		var customer id.Customer
+		err := rows.Scan(&customer)
+		erased[customer] = true
+		return err
+	})}
 }
 
 // ForgetAnswers deletes the stored responses of idempotency keys that are about a customer. A retry

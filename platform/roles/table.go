@@ -91,6 +91,7 @@ func Table() []Entry {
 		{ExportAndImport, "export and import data", []string{
 			scopes.CustomersRead, scopes.CustomersWrite, scopes.BookingsRead, scopes.BookingsWrite, scopes.AppointmentsRead,
 			scopes.AppointmentsWrite, scopes.SubscriptionsRead, scopes.SubscriptionsWrite, scopes.CustomerPassesRead,
+			scopes.CustomerPassesWrite,
 		}, business},
 		{CompanySettings, "change the company's settings", []string{
 			scopes.CompanyRead, scopes.CompanyWrite, scopes.SubscriptionsRead, scopes.SubscriptionsWrite, scopes.ReportsWrite,

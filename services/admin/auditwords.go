@@ -70,7 +70,7 @@ func (l auditLine) variant() string {
 		if a := l.detail("attendance"); attendances[a].value != 0 || a == "unknown" {
 			return "_" + strings.ReplaceAll(a, "-", "_")
 		}
-	case "company_data.export":
+	case "company_data.export", "company_data.import":
 		return "_" + l.GetTarget()
 	case "event.price":
 		if i := l.find("name"); i >= 0 && l.GetDetails()[i].GetBefore() == "" {

@@ -111,7 +111,7 @@ func (r *request) dataPage() dataPage {
 		f.values.Set("from", today.AddDate(0, -1, 0).Format(time.DateOnly))
 		f.values.Set("to", today.Format(time.DateOnly))
 	}
-	page := dataPage{Form: f, Import: importView{Form: newForm()}}
+	page := dataPage{Form: f, Import: newImportView(importKindNamed(r.query("import")).name)}
 	for _, kind := range exportKinds() {
 		page.Kinds = append(page.Kinds, option{kind.name, r.text("data.kind." + kind.name)})
 	}

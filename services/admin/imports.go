@@ -29,11 +29,32 @@ const (
 	importRefused = "refused" // downloads the rows that the import refuses
 )
 
-// importView is the part of the page that imports customers.
+// importView is the part of the page that imports things of one kind.
 type importView struct {
+	Kind   string
+	Tabs   []importTab
 	Form   *form
 	Result *importResult // nil until a file was checked
 }
+
+// importTab is a link to the form of a kind.
+type importTab struct {
+	Kind    string
+	Label   *message
+	Current bool
+}
+
+// newImportView returns the empty form of a kind.
+func newImportView(kind string) importView {
+	v := importView{Kind: kind, Form: newForm()}
+	for _, k := range importKinds() {
+		v.Tabs = append(v.Tabs, importTab{k.name, msg("data.import.kind." + k.name), k.name == kind})
+	}
+	return v
+}
+
+// Columns says which columns the file can have.
+func (v importView) Columns() *message { return msg("data.import.columns." + v.Kind) }
 
 // readUpload reads the fields of a form with a file. The file is the last part, which the page reads.
 func (r *request) readUpload() error {
@@ -70,10 +91,15 @@ func (r *request) readUpload() error {
 	return nil
 }
 
-// importCustomers checks or imports a file of customers. The file is not stored between the steps: the browser sends
-// it again, and the digest of the checked file tells whether it is the same one.
-func (r *request) importCustomers() error {
+// importFile returns what serves the form of a kind. It checks or imports a file. The file is not stored between the
+// steps: the browser sends it again, and the digest of the checked file tells whether it is the same one.
+func importFile(kind string) func(*request) error {
+	return func(r *request) error { return r.importFileOf(importKindNamed(kind)) }
+}
+
+func (r *request) importFileOf(kind importKind) error {
 	page := r.dataPage()
+	page.Import = newImportView(kind.name)
 	f := r.sent(nil)
 	page.Import.Form = f
 	release, free := r.web.importing.take(r.session.Company.GetId())
@@ -94,7 +120,7 @@ func (r *request) importCustomers() error {
 	if f.Failed() {
 		return r.notAccepted("exports", page)
 	}
-	run := &importRun{request: r, dryRun: step != importNow}
+	run := &importRun{request: r, kind: kind, dryRun: step != importNow}
 	if err := run.open(data, f); err != nil {
 		return err
 	}
@@ -102,12 +128,12 @@ func (r *request) importCustomers() error {
 		return r.notAccepted("exports", page)
 	}
 	if step == importRefused {
-		return run.download(fileName(r.session.Company.GetName(), "customers-refused", exportSpan{}))
+		return run.download(fileName(r.session.Company.GetName(), kind.name+"-refused", exportSpan{}))
 	}
 	result, err := run.result()
 	if result.Done = step == importNow; result.Done && result.Created+result.Existed > 0 {
 		r.changed()
-		r.target("customers")
+		r.target(kind.name)
 		r.detail("file", "", r.file.FileName())
 		r.detail("rows", "", strconv.Itoa(result.Read))
 		r.detail("created", "", strconv.Itoa(result.Created))
@@ -143,13 +169,13 @@ func (r *request) importedFile(f *form) (data []byte, digest string, err error) 
 
 // importResult says what an import did, or would do.
 type importResult struct {
-	File, Digest string
+	Kind, File, Digest string
 	// Done says that the rows were imported.
 	Done bool
 	// Ignored are the titles of unknown columns.
 	Ignored                         []string
 	Read, Created, Existed, Refused int
-	// First are the first refused rows.
+	// First are the first refused rows. The numbers are those of rows.
 	First []refusedRow
 }
 
@@ -161,3 +187,21 @@ type refusedRow struct {
 
 // Fits reports whether First has all refused rows.
 func (r importResult) Fits() bool { return r.Refused <= len(r.First) }
+
+// CreatedText says how many things were imported, or would be.
+func (r importResult) CreatedText() *message {
+	if r.Done {
+		return msg("data.import.created."+r.Kind, "count", r.Created)
+	}
+	return msg("data.import.would_create."+r.Kind, "count", r.Created)
+}
+
+// ExistedText says how many things were imported before.
+func (r importResult) ExistedText() *message {
+	return msg("data.import.existed."+r.Kind, "count", r.Existed)
+}
+
+// ButtonText is the text of the button that imports.
+func (r importResult) ButtonText() *message {
+	return msg("data.import.button."+r.Kind, "count", r.Created)
+}

@@ -37,6 +37,11 @@ func post(path string, needs roles.Capability, a audited, serve func(v *request)
 	return route{pattern: "POST " + path, capability: needs, audited: a, serve: serve}
 }
 
+// postFile returns the route of a form with a file.
+func postFile(path string, needs roles.Capability, a audited, serve func(v *request) error) route {
+	return route{pattern: "POST " + path, capability: needs, audited: a, upload: true, serve: serve}
+}
+
 // routes returns every page and form: the dashboard's whole surface.
 func routes() []route {
 	return slices.Concat(
@@ -397,7 +402,9 @@ func dataRoutes() []route {
 	return []route{
 		get("/exports", dataAccess, (*request).exports),
 		{pattern: "GET /exports/file", capability: dataAccess, audited: audited{"company_data.export", given}, serve: (*request).exportFile},
-		{pattern: "POST /imports/customers", capability: dataAccess, audited: audited{"company_data.import", given}, upload: true, serve: (*request).importCustomers},
+		postFile("/imports/customers", dataAccess, audited{"company_data.import", given}, importFile("customers")),
+		postFile("/imports/passes", dataAccess, audited{"company_data.import", given}, importFile("passes")),
+		postFile("/imports/bookings", dataAccess, audited{"company_data.import", given}, importFile("bookings")),
 	}
 }
 

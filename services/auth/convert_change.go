@@ -87,6 +87,7 @@ var changeActions = map[string]map[string]string{
 	passv1.PassService_CreatePassType_FullMethodName:         {subjectPassTypeCreated: "pass_type.create"},
 	passv1.PassService_UpdatePassType_FullMethodName:         {subjectPassTypeUpdated: "pass_type.update"},
 	passv1.PassService_AssignCustomerPass_FullMethodName:     {subjects.CustomerPassAssigned: "customer_pass.assign"},
+	passv1.PassService_ImportCustomerPasses_FullMethodName:   {recorded: "customer_pass.import"},
 	passv1.PassService_UpdateCustomerPass_FullMethodName:     {subjects.CustomerPassUpdated: "customer_pass.update"},
 	passv1.PassService_AdjustCredits_FullMethodName:          {subjects.CustomerPassUpdated: "customer_pass.adjust"},
 	passv1.PassService_RedeemCredits_FullMethodName:          {subjects.CustomerPassUpdated: "customer_pass.redeem"},

@@ -3,6 +3,7 @@ package booking
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -39,6 +40,7 @@ func TestPurchasePlans(t *testing.T) {
 		{"dates", store.LockDatesSQL, []any{w.company, dates}},
 		{"spaces", store.TakeSpacesSQL, []any{w.company, dates, []int32{1, 1}}},
 		{"options of an import", store.ImportOptionsSQL, []any{w.company, events}},
+		{"names of dates in an import", store.ImportNamesSQL, []any{w.company, []string{"Never", "Never either"}, []time.Time{time.Unix(0, 0), time.Unix(60, 0)}}},
 	}
 	for _, size := range []int{400, 10_000} {
 		w.exec(fillOffersSQL, w.company, size)

@@ -119,6 +119,8 @@ func literal(a any) (typ, value string) {
 		return "boolean", fmt.Sprint(a)
 	case string:
 		return "text", "'" + a + "'"
+	case []string:
+		return "text[]", "'{\"" + strings.Join(a, "\",\"") + "\"}'"
 	case id.UUID:
 		return "uuid", fmt.Sprintf("'%x'", a[:])
 	case [16]byte:

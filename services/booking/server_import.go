@@ -32,6 +32,7 @@ func (s *Server) ImportTransactions(stream grpc.BidiStreamingServer[bookingv1.Im
 	batches := make(chan received)
 	// The goroutine ends with the stream's context, which ends when this method returns.
 	go s.receive(stream, company, batches)
+	rehearsal := model.NewImportRehearsal()
 	for next := range batches {
 		if errors.Is(next.err, io.EOF) {
 			return nil
@@ -39,7 +40,11 @@ func (s *Server) ImportTransactions(stream grpc.BidiStreamingServer[bookingv1.Im
 		if next.err != nil {
 			return next.err
 		}
-		if err := s.storeBatch(stream.Context(), next.batch); err != nil {
+		do := s.storeBatch
+		if next.batch.dryRun {
+			do = func(ctx context.Context, b *importBatch) error { return s.rehearseBatch(ctx, b, rehearsal) }
+		}
+		if err := do(stream.Context(), next.batch); err != nil {
 			return err
 		}
 		if err := stream.Send(&bookingv1.ImportTransactionsResponse{Results: next.batch.results}); err != nil {
@@ -96,12 +101,14 @@ func (s *Server) nextBatch(stream importStream, company tenancy.Company) (b *imp
 	if b, err = newImportBatch(stream.Context(), company, req.GetTransactions()); err != nil {
 		return nil, err
 	}
+	b.dryRun = req.GetDryRun()
 	return b, s.findCustomers(stream.Context(), b)
 }
 
 // importBatch is the lines of one commit. A line with a result is complete.
 type importBatch struct {
 	company   tenancy.Company
+	dryRun    bool
 	lines     []model.ImportedTransaction
 	results   []*bookingv1.ImportTransactionResult
 	customers map[string]id.Customer // existing customers, by the names that lines use for them
@@ -136,6 +143,23 @@ func (b *importBatch) open(do func(i int, t *model.ImportedTransaction)) {
 
 // storeBatch stores b in one commit and sets the result of every line.
 func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
+	return s.decideBatch(ctx, b, func(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, _ []*model.ImportedTransaction) (map[int]*bookingv1.ImportTransactionResult, error) {
+		results := b.plan(l)
+		if err := s.store.CloseImport(ctx, tx, l); err != nil {
+			return nil, err
+		}
+		if err := s.append(ctx, tx, b.company, l.Now, importedPlan(l)...); err != nil {
+			return nil, err
+		}
+		return results, appendImport(ctx, tx, s.outbox, b.company.ID, slices.Collect(maps.Values(results)))
+	})
+}
+
+// importDecision decides the lines of a batch in the transaction that has opened the plan, and returns their results.
+type importDecision func(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, lines []*model.ImportedTransaction) (map[int]*bookingv1.ImportTransactionResult, error)
+
+// decideBatch opens the plan of b and sets the results that decide returns.
+func (s *Server) decideBatch(ctx context.Context, b *importBatch, decide importDecision) error {
 	var lines []*model.ImportedTransaction
 	b.open(func(_ int, t *model.ImportedTransaction) { lines = append(lines, t) })
 	if len(lines) == 0 {
@@ -147,29 +171,30 @@ func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	results := make(map[int]*bookingv1.ImportTransactionResult, len(lines))
-	err := s.store.Write(ctx, b.company.ID, func(ctx context.Context, tx *pg.Tx) error {
+	var results map[int]*bookingv1.ImportTransactionResult
+	err := s.store.Write(ctx, b.company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
 		l := model.NewImportPlan(b.company.ID, b.company.Timezone, b.company.Currency, pg.Instant(s.clock(b.company)), s.newIDs(b.company))
-		l.Customers = b.customers
+		maps.Copy(l.Customers, b.customers)
 		if err := s.store.OpenImport(ctx, tx, l, lines); err != nil {
 			return err
 		}
-		b.open(func(i int, t *model.ImportedTransaction) { results[i] = importLine(l, t) })
-		if err := s.store.CloseImport(ctx, tx, l); err != nil {
-			return err
-		}
-		if err := s.append(ctx, tx, b.company, l.Now, importedPlan(l)...); err != nil {
-			return err
-		}
-		return appendImport(ctx, tx, s.outbox, b.company.ID, slices.Collect(maps.Values(results)))
+		results, err = decide(ctx, tx, l, lines)
+		return err
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errRehearsed) {
 		return err
 	}
 	for i, result := range results {
 		b.results[i] = result
 	}
 	return nil
+}
+
+// plan plans the open lines of b and returns their results.
+func (b *importBatch) plan(l *model.ImportPlan) map[int]*bookingv1.ImportTransactionResult {
+	results := map[int]*bookingv1.ImportTransactionResult{}
+	b.open(func(i int, t *model.ImportedTransaction) { results[i] = importLine(l, t) })
+	return results
 }
 
 // importResult is the result of a line of an import.

@@ -94,8 +94,10 @@ func (s *Server) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGet
 	if err != nil {
 		return nil, err
 	}
-	if n := len(req.GetIds()) + len(req.GetReferences()); n > maxBatch {
-		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "max_items", Message: fmt.Sprintf("must be at most %d, together with the references", maxBatch)})
+	if n := len(req.GetIds()) + len(req.GetReferences()) + len(req.GetEmails()); n > maxBatch {
+		return nil, fault.InvalidFields(fault.Field{
+			Field: "ids", Rule: "max_items", Message: fmt.Sprintf("must be at most %d, together with the references and the e-mail addresses", maxBatch),
+		})
 	}
 	var ids []id.Customer
 	for _, text := range req.GetIds() {
@@ -104,6 +106,9 @@ func (s *Server) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGet
 		}
 	}
 	list, err := s.store.batch(ctx, company, ids, storable(req.GetReferences()), req.GetIncludeDeleted())
+	if err == nil && len(req.GetEmails()) > 0 {
+		list, err = s.withAddresses(ctx, company, list, storable(req.GetEmails()))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +117,25 @@ func (s *Server) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGet
 		resp.Customers = append(resp.Customers, message(c))
 	}
 	return resp, nil
+}
+
+// withAddresses adds to a list the customers who have e-mail addresses, up to two for each address.
+func (s *Server) withAddresses(ctx context.Context, company id.Company, list []Customer, emails []string) ([]Customer, error) {
+	having, err := s.store.byEmail(ctx, company, emails)
+	if err != nil {
+		return nil, err
+	}
+	listed := make(map[id.Customer]bool, len(list))
+	for _, c := range list {
+		listed[c.ID] = true
+	}
+	for _, c := range having {
+		if !listed[c.ID] {
+			listed[c.ID] = true
+			list = append(list, c)
+		}
+	}
+	return list, nil
 }
 
 // UpdateCustomer implements CustomerService.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/google/go-cmp/cmp"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -312,4 +315,45 @@ func TestGoldenEvents(t *testing.T) { // invariant 1
 			t.Errorf("%s: got %v, the golden file has %v (%v)", subject, payload, want, err)
 		}
 	}
+}
+
+func TestBatchByEmail(t *testing.T) { // invariant 6
+	w := open(t)
+	ann, twin := w.create("ann"), w.create("ann")
+	zoe := w.create("zoe")
+	gone := w.create("gone")
+	if err := w.delete(w.ctx(), gone.GetId(), nil); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(ctx context.Context, req *customerv1.BatchGetCustomersRequest) (ids []string) {
+		t.Helper()
+		res, err := w.client.BatchGetCustomers(ctx, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range res.GetCustomers() {
+			ids = append(ids, c.GetId())
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	sorted := func(ids ...string) []string { slices.Sort(ids); return ids }
+	t.Run("finds customers by e-mail address in any case, each once, and nobody who is deleted", func(t *testing.T) {
+		emails := []string{strings.ToUpper(ann.GetEmail()), zoe.GetEmail(), gone.GetEmail(), "nobody@example.com", "x\x00"}
+		got := ask(w.ctx(), &customerv1.BatchGetCustomersRequest{Ids: []string{zoe.GetId()}, Emails: emails})
+		if diff := cmp.Diff(sorted(ann.GetId(), twin.GetId(), zoe.GetId()), got); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	})
+	t.Run("returns at most two customers of an address", func(t *testing.T) {
+		w.create("ann")
+		if got := ask(w.ctx(), &customerv1.BatchGetCustomersRequest{Emails: []string{ann.GetEmail()}}); len(got) != 2 {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("finds nobody in another company", func(t *testing.T) {
+		if got := ask(w.as(id.New[id.Company]()), &customerv1.BatchGetCustomersRequest{Emails: []string{zoe.GetEmail()}}); len(got) != 0 {
+			t.Errorf("got %v", got)
+		}
+	})
 }

@@ -39,7 +39,17 @@ const (
 			select reference, lower(email) as key, row_number() over (partition by lower(email) order by line) as nth
 			from unnest($2::text[], $3::text[]) with ordinality as n (reference, email, line) where email <> '') n
 		where n.nth > 1 or exists (select from customers c where c.company_id = $1 and c.deleted_at is null and c.email_key = n.key)`
+
+	byEmailSQL = `select c.* from (select distinct lower(email) as key from unnest($2::text[]) n(email)) n
+		cross join lateral (select ` + columns + ` from customers
+			where company_id = $1 and deleted_at is null and email_key = n.key order by id limit 2) c`
 )
+
+// byEmail returns the customers who have e-mail addresses, up to two for each address.
+func (s *store) byEmail(ctx context.Context, company id.Company, emails []string) ([]Customer, error) {
+	list, err := pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(byEmailSQL), company, emails)
+	return list, pg.Fault(err, nil)
+}
 
 // giveEmail rejects the address of a new customer if the company does not allow it: a missing one, or one that
 // another customer has.

@@ -20,7 +20,8 @@
 //     month does not have becomes the month's last day. The pass is valid through the end of its
 //     expiry date in the company's zone. A pass that never expires has the expiry date 9999-12-31,
 //     which a pause does not move.
-//  4. A pass is assigned only to a customer who exists, and only if its type is on offer.
+//  4. A pass is assigned only to a customer who exists, and only if its type is on offer. A pass can be imported
+//     if its type is archived.
 //  5. A pass pays for an event date if it is valid on that date's local day and is not paused,
 //     cancelled or exhausted at the time of booking. It can start after the time of booking. A subscription
 //     can name times between which its pass counts as paused.
@@ -30,7 +31,7 @@
 //     that arrives after the erasure is not stored.
 //  8. After ConfirmCustomerDeletion has returned, no replica commits a pass for the customer or takes
 //     credits in the customer's name. After a request that archives a pass type has returned, no
-//     replica commits a pass of it. Each such commit locks the row that it relies on, and the
+//     replica assigns a pass of it. Each such commit locks the row that it relies on, and the
 //     confirmation and the archiving wait for it.
 //  9. A redemption takes its credits once and from one pass. A booking's credits are returned once,
 //     all that it holds, and never more than were taken. A redemption that was cancelled before it
@@ -61,4 +62,7 @@
 //     regardless of the status of the pass.
 //  19. Every entry of a ledger is in exactly one event.
 //  20. A snapshot shows the types, passes and ledgers of the company, and nothing of others.
+//  21. An import creates a pass once for each reference. Its ledger has the uses with which the pass was assigned,
+//     and the difference to those left as an adjustment. A dry run decides each pass as the import does, and changes
+//     nothing.
 package pass

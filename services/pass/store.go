@@ -19,7 +19,7 @@ type store struct{ pg.Store }
 func newStore(db *pg.DB) *store {
 	return &store{pg.Store{DB: db, Constraints: map[string]*fault.Error{
 		redemptionKey: errStoredMeanwhile(), passTypeKey: errStoredMeanwhile(), customerPassKey: errStoredMeanwhile(),
-		redemptionChangeKey: errStoredMeanwhile(),
+		redemptionChangeKey: errStoredMeanwhile(), importReferenceKey: errStoredMeanwhile(),
 	}}}
 }
 

@@ -12,6 +12,9 @@ const (
 	forgetPaymentsSQL = `update customer_passes set paid_reference = null
 		where company_id = $1 and customer_id = $2 and paid_reference is not null`
 
+	forgetReferencesSQL = `update customer_passes set reference = null
+		where company_id = $1 and customer_id = $2 and reference is not null`
+
 	forgetReasonsSQL = `update ledger_entries l set reason = null from customer_passes p
 		where p.company_id = $1 and p.customer_id = $2 and l.company_id = $1 and l.customer_pass_id = p.id and l.reason is not null`
 )
@@ -19,7 +22,7 @@ const (
 // erase deletes the free texts of the customer's passes. Money and credits stay.
 func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
 	return s.Write(ctx, e.Company, func(ctx context.Context, tx *pg.Tx) error {
-		for _, statement := range []string{forgetPaymentsSQL, forgetReasonsSQL} {
+		for _, statement := range []string{forgetPaymentsSQL, forgetReferencesSQL, forgetReasonsSQL} {
 			if _, err := tx.Exec(ctx, statement, e.Company, e.Customer); err != nil {
 				return err
 			}

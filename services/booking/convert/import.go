@@ -35,6 +35,11 @@ func importedBookingOf(b *bookingv1.ImportedBooking, zone string) model.Imported
 			out.Described.Timezone = zone
 		}
 	}
+	if d := b.GetExistingDate(); d != nil {
+		out.Named = &model.NamedDate{
+			ID: strings.TrimSpace(d.GetEventDateId()), Title: strings.TrimSpace(d.GetTitle()), StartsAt: Instant(d.GetStartsAt()),
+		}
+	}
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.ImportedBooking_Card:
 		out.Payment = importedCard(p.Card)

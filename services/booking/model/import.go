@@ -37,9 +37,10 @@ type ImportedBooking struct {
 	Refunded  bool
 	BoughtFor string // in the form of Customer; "": the purchaser
 
-	// Either the identifier of an existing date or a description of a date.
+	// The identifier of an existing date, a description of a date, or the names of a date that must exist.
 	DateID    string
 	Described *DescribedDate
+	Named     *NamedDate
 
 	OptionID   string // "": looked up by name
 	OptionName string
@@ -60,6 +61,22 @@ type DescribedDate struct {
 	Timezone       string
 	Minutes        int32
 	Capacity       *int32
+}
+
+// NamedDate names a date that must exist by its identifier, or else by its event and start.
+type NamedDate struct {
+	ID       string // "": not given
+	Title    string // "": not given
+	StartsAt time.Time
+}
+
+// key returns the names by which the date is looked up without its identifier.
+func (d *NamedDate) key() DateName { return DateName{d.Title, d.StartsAt.Unix()} }
+
+// DateName is the title of an event, and the start of a date in seconds.
+type DateName struct {
+	Title  string
+	Second int64
 }
 
 // ImportRefusal is the reason why an imported transaction is not stored.
@@ -97,6 +114,8 @@ func (b *ImportedBooking) check(faults *check.Fields, at string) {
 	switch {
 	case b.Described != nil:
 		b.Described.check(faults, at+"imported_date.")
+	case b.Named != nil:
+		b.checkNamed(faults, at+"existing_date.")
 	case b.DateID == "":
 		faults.Add(at+"date", "required", "is required")
 	default:
@@ -105,7 +124,7 @@ func (b *ImportedBooking) check(faults *check.Fields, at string) {
 			faults.Add(at+"event_date_id", "exists", "does not exist")
 		}
 	}
-	if b.OptionID != "" {
+	if b.OptionID != "" && b.Named == nil {
 		var err error
 		if b.option, err = id.Parse[id.PricingOption](b.OptionID); err != nil {
 			faults.Add(at+"pricing_option_id", "exists", "does not exist")
@@ -113,6 +132,21 @@ func (b *ImportedBooking) check(faults *check.Fields, at string) {
 	}
 	faults.Line(at+"pricing_option_name", b.OptionName, 0, maxOptionName)
 	b.checkPayment(faults, at)
+}
+
+// checkNamed checks the names of a date. An identifier that is none counts as one of another company.
+func (b *ImportedBooking) checkNamed(faults *check.Fields, at string) {
+	b.Date, _ = id.Parse[id.EventDate](b.Named.ID)
+	b.option, _ = id.Parse[id.PricingOption](b.OptionID)
+	switch {
+	case b.Named.Title != "":
+		faults.Line(at+"title", b.Named.Title, 1, maxTitle)
+		faults.Instant(at+"starts_at", b.Named.StartsAt)
+	case b.Named.ID == "":
+		faults.Add(at+"title", "required", "is required without event_date_id")
+	case b.Date.IsZero():
+		faults.Add(at+"event_date_id", "exists", "does not exist")
+	}
 }
 
 func (b *ImportedBooking) checkPayment(faults *check.Fields, at string) {

@@ -26,9 +26,12 @@ type ImportPlan struct {
 	EventsByID map[id.Event]*ImportEvent
 	Dates      map[id.EventDate]*ImportDate
 	starts     map[dateKey]*ImportDate
-	Options    map[id.PricingOption]*ImportOption
-	names      map[optionKey]*ImportOption
-	Recorded   []recorded // the transactions to store
+	// DatesByName are the dates of the names in lines, up to two for each.
+	DatesByName map[DateName][]id.EventDate
+	Options     map[id.PricingOption]*ImportOption
+	names       map[optionKey]*ImportOption
+	onSale      map[id.Event][]*ImportOption
+	Recorded    []recorded // the transactions to store
 	// positions is the number of options of each event.
 	positions map[id.Event]int32
 }
@@ -94,6 +97,7 @@ type ImportOption struct {
 	PricingOption
 	Event    id.Event
 	Position int32
+	Ended    bool // no longer on sale
 	priced   bool
 }
 
@@ -104,6 +108,7 @@ func NewImportPlan(company id.Company, timezone, currency string, now time.Time,
 		Existing: map[string]id.Transaction{}, Customers: map[string]id.Customer{}, Names: map[id.Customer]Customer{},
 		Events: map[string]*ImportEvent{}, EventsByID: map[id.Event]*ImportEvent{}, Dates: map[id.EventDate]*ImportDate{}, starts: map[dateKey]*ImportDate{},
 		Options: map[id.PricingOption]*ImportOption{}, names: map[optionKey]*ImportOption{},
+		DatesByName: map[DateName][]id.EventDate{}, onSale: map[id.Event][]*ImportOption{},
 		positions: map[id.Event]int32{},
 	}
 }
@@ -126,6 +131,9 @@ func (l *ImportPlan) AddDate(d *ImportDate) {
 func (l *ImportPlan) AddOption(o *ImportOption) {
 	l.Options[o.ID] = o
 	l.names[optionKey{o.Event, o.Name}] = o
+	if !o.Ended {
+		l.onSale[o.Event] = append(l.onSale[o.Event], o)
+	}
 	l.positions[o.Event] = max(l.positions[o.Event], o.Position+1)
 }
 
@@ -179,19 +187,15 @@ type used struct {
 	option *ImportOption
 }
 
-func (l *ImportPlan) book(b *ImportedBooking, to *Booking, u *used) *ImportRefusal {
-	if b.Described != nil {
-		u.date = l.describedDate(b.Described)
-	} else if u.date = l.Dates[b.Date]; u.date == nil {
-		return refuse("event_date_id", "exists", "does not exist")
+func (l *ImportPlan) book(b *ImportedBooking, to *Booking, u *used) (why *ImportRefusal) {
+	if u.date, why = l.dateOf(b); why != nil {
+		return why
 	}
 	if u.date.OfAppointment {
 		return refuse("event_date_id", "appointment", "is the date of an appointment: import it with ImportAppointments")
 	}
-	if b.option.IsZero() {
-		u.option = l.namedOption(u.date.EventID, b.OptionName)
-	} else if u.option = l.Options[b.option]; u.option == nil || u.option.Event != u.date.EventID {
-		return refuse("pricing_option_id", "exists", "does not exist")
+	if u.option, why = l.optionOf(b, u.date.EventID); why != nil {
+		return why
 	}
 	*to = Booking{
 		ID: id.Booking(l.newID()), Spaces: b.Spaces, Option: u.option.ID, Date: BookedDate{
@@ -204,6 +208,75 @@ func (l *ImportPlan) book(b *ImportedBooking, to *Booking, u *used) *ImportRefus
 	to.Cancelled, to.Refunded = b.Cancelled, b.Refunded
 	to.payImported(b.Payment, u.option.TaxRate)
 	return nil
+}
+
+// dateOf returns the date of a booking. It adds a described date that does not exist.
+func (l *ImportPlan) dateOf(b *ImportedBooking) (*ImportDate, *ImportRefusal) {
+	if b.Described != nil {
+		return l.describedDate(b.Described), nil
+	}
+	if d := l.Dates[b.Date]; d != nil {
+		return d, nil
+	}
+	if b.Named == nil || b.Named.Title == "" {
+		return nil, refuse("event_date_id", "exists", "does not exist")
+	}
+	switch named := l.DatesByName[b.Named.key()]; len(named) {
+	case 1:
+		if d := l.Dates[named[0]]; d != nil {
+			return d, nil
+		}
+	case 2:
+		return nil, refuse("existing_date", "unique", fmt.Sprintf("must name one date: several events with the title %q have a date at %s",
+			b.Named.Title, b.Named.StartsAt.UTC().Format(time.RFC3339)))
+	}
+	return nil, refuse("existing_date", "exists", fmt.Sprintf("does not exist: no event with the title %q has a date at %s",
+		b.Named.Title, b.Named.StartsAt.UTC().Format(time.RFC3339)))
+}
+
+// optionOf returns the pricing option of a booking for a date of the event. It adds an option that does not exist,
+// unless the date is one that must exist.
+func (l *ImportPlan) optionOf(b *ImportedBooking, event id.Event) (*ImportOption, *ImportRefusal) {
+	identified := l.Options[b.option]
+	switch {
+	case identified != nil && identified.Event == event:
+		return identified, nil
+	case b.Named != nil:
+		return l.existingOption(b, event)
+	case b.option.IsZero():
+		return l.namedOption(event, b.OptionName), nil
+	}
+	return nil, refuse("pricing_option_id", "exists", "does not exist")
+}
+
+// existingOption returns the event's pricing option of the given name, or else the only one on sale.
+func (l *ImportPlan) existingOption(b *ImportedBooking, event id.Event) (*ImportOption, *ImportRefusal) {
+	if b.OptionName == "" {
+		if onSale := l.onSale[event]; len(onSale) == 1 {
+			return onSale[0], nil
+		}
+		return nil, refuse("pricing_option_name", "required", "is required, because the event does not have exactly one pricing option on sale")
+	}
+	if o := l.names[optionKey{event, b.OptionName}]; o != nil {
+		return o, nil
+	}
+	return nil, refuse("pricing_option_name", "exists", fmt.Sprintf("does not exist: the event has no pricing option %q", b.OptionName))
+}
+
+// Names returns the names of dates in lines, each once.
+func Names(lines []*ImportedTransaction) (names []DateName) {
+	seen := map[DateName]bool{}
+	for _, t := range lines {
+		for i := range t.Bookings {
+			d := t.Bookings[i].Named
+			if d == nil || d.Title == "" || seen[d.key()] {
+				continue
+			}
+			seen[d.key()] = true
+			names = append(names, d.key())
+		}
+	}
+	return names
 }
 
 // NewEvent returns an event that the plan creates, without its dates.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,6 +22,15 @@ const (
 	lockImportsSQL = `select pg_advisory_xact_lock(hashtextextended('import ' || $1::uuid::text, 0))`
 
 	existingSQL = `select reference, id from transactions where company_id = $1 and reference = any($2)`
+
+	// Transactions whose identifiers are the references of lines: those of an exported file.
+	identifiedSQL = `select id from transactions where company_id = $1 and id = any($2) and status = 'confirmed'`
+
+	// ImportNamesSQL finds the dates of events with a title and a start, up to two for each.
+	ImportNamesSQL = `select n.nth, d.id from unnest($2::text[], $3::timestamptz[]) with ordinality n(title, starts_at, nth)
+		cross join lateral (select d.id from event_dates d join events e on e.company_id = d.company_id and e.id = d.event_id
+			where d.company_id = $1 and d.starts_at = n.starts_at and e.deleted_at is null and lower(e.title) = lower(n.title)
+			order by d.id limit 2) d`
 
 	// Events by reference, and the events of identified dates. The lock prevents others from adding
 	// dates to them during the import.
@@ -44,7 +54,7 @@ const (
 	importCustomersSQL = `select id, first_name, last_name, email, deleted_at is not null from customers
 		where company_id = $1 and id = any($2) order by id for key share`
 
-	ImportOptionsSQL = `select event_id, id, name, position, tax_rate_basis_points from pricing_options
+	ImportOptionsSQL = `select event_id, id, name, position, tax_rate_basis_points, ended_at is not null from pricing_options
 		where company_id = $1 and event_id = any($2) order by ended_at is null` // options on sale come last and replace ended ones of the same name
 )
 
@@ -52,28 +62,43 @@ const (
 // tx.
 func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, lines []*model.ImportedTransaction) error {
 	var references, eventReferences []string
+	var transactions []id.Transaction
 	var dates []id.EventDate
 	for _, t := range lines {
 		references = append(references, t.Reference)
+		if which, err := id.Parse[id.Transaction](t.Reference); err == nil {
+			transactions = append(transactions, which)
+		}
 		for i := range t.Bookings {
 			if b := &t.Bookings[i]; b.Described != nil {
 				eventReferences = append(eventReferences, b.Described.EventReference)
-			} else {
+			} else if !b.Date.IsZero() {
 				dates = append(dates, b.Date)
 			}
 		}
 	}
 	slices.Sort(eventReferences)
-	eventReferences, dates = slices.Compact(eventReferences), model.Distinct(dates)
+	eventReferences = slices.Compact(eventReferences)
+	named, err := s.namedDates(ctx, tx, l, model.Names(lines))
+	if err != nil {
+		return err
+	}
+	dates = model.Distinct(append(dates, named...))
 
 	var events []id.Event
-	err := tx.Pipeline(ctx,
+	err = tx.Pipeline(ctx,
 		pg.Query{SQL: lockImportsSQL, Args: []any{l.Company}},
 		pg.Query{SQL: existingSQL, Args: []any{l.Company, references}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var reference string
 			var t id.Transaction
 			err := rows.Scan(&reference, &t)
 			l.Existing[reference] = t
+			return err
+		})},
+		pg.Query{SQL: identifiedSQL, Args: []any{l.Company, transactions}, Scan: pg.Each(func(rows pgx.Rows) error {
+			var t id.Transaction
+			err := rows.Scan(&t)
+			l.Existing[t.String()] = t
 			return err
 		})},
 		pg.Query{SQL: lockEventsSQL, Args: []any{l.Company, eventReferences, dates}, Scan: pg.Each(func(rows pgx.Rows) error {
@@ -92,7 +117,7 @@ func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, 
 	return tx.Pipeline(ctx,
 		pg.Query{SQL: ImportOptionsSQL, Args: []any{l.Company, events}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var o model.ImportOption
-			err := rows.Scan(&o.Event, &o.ID, &o.Name, &o.Position, &o.TaxRate)
+			err := rows.Scan(&o.Event, &o.ID, &o.Name, &o.Position, &o.TaxRate, &o.Ended)
 			l.AddOption(&o)
 			return err
 		})},
@@ -103,6 +128,28 @@ func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, 
 			return err
 		})},
 	)
+}
+
+// namedDates fills the dates by name of l, and returns them.
+func (s *Store) namedDates(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, names []model.DateName) (dates []id.EventDate, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	titles, starts := make([]string, len(names)), make([]time.Time, len(names))
+	for i, n := range names {
+		titles[i], starts[i] = n.Title, time.Unix(n.Second, 0)
+	}
+	err = tx.Pipeline(ctx, pg.Query{SQL: ImportNamesSQL, Args: []any{l.Company, titles, starts}, Scan: pg.Each(func(rows pgx.Rows) error {
+		var nth int
+		var date id.EventDate
+		err := rows.Scan(&nth, &date)
+		if err == nil {
+			l.DatesByName[names[nth-1]] = append(l.DatesByName[names[nth-1]], date)
+			dates = append(dates, date)
+		}
+		return err
+	})})
+	return dates, err
 }
 
 // scanNames reads the names of customers, and removes those who were deleted after the lines were read.

@@ -3296,7 +3296,11 @@ func (x *RecordAttendanceResponse) GetRegistration() *Registration {
 type ImportTransactionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 5000.
-	Transactions  []*ImportedTransaction `protobuf:"bytes,1,rep,name=transactions,proto3" json:"transactions,omitempty"`
+	Transactions []*ImportedTransaction `protobuf:"bytes,1,rep,name=transactions,proto3" json:"transactions,omitempty"`
+	// Answers as if the transactions of this request, and of those with dry_run before it, were stored, and stores and
+	// publishes nothing. A transaction that would be created has no id in the response. A stream can have at most 100000
+	// transactions with dry_run.
+	DryRun        bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3336,6 +3340,13 @@ func (x *ImportTransactionsRequest) GetTransactions() []*ImportedTransaction {
 		return x.Transactions
 	}
 	return nil
+}
+
+func (x *ImportTransactionsRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
 }
 
 // ImportedTransaction is a purchase recorded by an earlier system. The limits on texts are higher
@@ -3425,11 +3436,12 @@ type ImportedBooking struct {
 	//
 	//	*ImportedBooking_EventDateId
 	//	*ImportedBooking_ImportedDate
+	//	*ImportedBooking_ExistingDate
 	Date isImportedBooking_Date `protobuf_oneof:"date"`
 	// po- identifier of an option of the date's event; if empty, the option is looked up by name and
-	// created if it does not exist.
+	// created if it does not exist. With existing_date, an identifier that the event does not have counts as empty.
 	PricingOptionId string `protobuf:"bytes,7,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
-	// Name of the pricing option; empty means "Imported".
+	// Name of the pricing option; empty means "Imported". With existing_date, empty means the only option on sale.
 	PricingOptionName string `protobuf:"bytes,8,opt,name=pricing_option_name,json=pricingOptionName,proto3" json:"pricing_option_name,omitempty"`
 	// Types that are valid to be assigned to Payment:
 	//
@@ -3523,6 +3535,15 @@ func (x *ImportedBooking) GetImportedDate() *ImportedDate {
 	return nil
 }
 
+func (x *ImportedBooking) GetExistingDate() *ExistingDate {
+	if x != nil {
+		if x, ok := x.Date.(*ImportedBooking_ExistingDate); ok {
+			return x.ExistingDate
+		}
+	}
+	return nil
+}
+
 func (x *ImportedBooking) GetPricingOptionId() string {
 	if x != nil {
 		return x.PricingOptionId
@@ -3576,9 +3597,16 @@ type ImportedBooking_ImportedDate struct {
 	ImportedDate *ImportedDate `protobuf:"bytes,6,opt,name=imported_date,json=importedDate,proto3,oneof"`
 }
 
+type ImportedBooking_ExistingDate struct {
+	// Names a date that must exist. Nothing is created for it: the pricing option must exist too.
+	ExistingDate *ExistingDate `protobuf:"bytes,11,opt,name=existing_date,json=existingDate,proto3,oneof"`
+}
+
 func (*ImportedBooking_EventDateId) isImportedBooking_Date() {}
 
 func (*ImportedBooking_ImportedDate) isImportedBooking_Date() {}
+
+func (*ImportedBooking_ExistingDate) isImportedBooking_Date() {}
 
 type isImportedBooking_Payment interface {
 	isImportedBooking_Payment()
@@ -3692,6 +3720,69 @@ func (x *ImportedDate) GetCapacity() int32 {
 	return 0
 }
 
+// ExistingDate names an event date of the company by its identifier, or else by its event and start.
+type ExistingDate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// date_ identifier. If it is empty or of no date of the company, title and starts_at name the date.
+	EventDateId string `protobuf:"bytes,1,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
+	// Title of the event, in upper or lower case. Exactly one date must match.
+	Title         string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	StartsAt      *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExistingDate) Reset() {
+	*x = ExistingDate{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExistingDate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExistingDate) ProtoMessage() {}
+
+func (x *ExistingDate) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExistingDate.ProtoReflect.Descriptor instead.
+func (*ExistingDate) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *ExistingDate) GetEventDateId() string {
+	if x != nil {
+		return x.EventDateId
+	}
+	return ""
+}
+
+func (x *ExistingDate) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ExistingDate) GetStartsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartsAt
+	}
+	return nil
+}
+
 type ImportTransactionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One result per transaction of the request, in the same order.
@@ -3702,7 +3793,7 @@ type ImportTransactionsResponse struct {
 
 func (x *ImportTransactionsResponse) Reset() {
 	*x = ImportTransactionsResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[42]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3714,7 +3805,7 @@ func (x *ImportTransactionsResponse) String() string {
 func (*ImportTransactionsResponse) ProtoMessage() {}
 
 func (x *ImportTransactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[42]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3727,7 +3818,7 @@ func (x *ImportTransactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportTransactionsResponse.ProtoReflect.Descriptor instead.
 func (*ImportTransactionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{42}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ImportTransactionsResponse) GetResults() []*ImportTransactionResult {
@@ -3741,7 +3832,7 @@ type ImportTransactionResult struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Reference string                 `protobuf:"bytes,1,opt,name=reference,proto3" json:"reference,omitempty"`
 	Outcome   ImportOutcome          `protobuf:"varint,2,opt,name=outcome,proto3,enum=reservation.booking.v1.ImportOutcome" json:"outcome,omitempty"`
-	// txn_ identifier, unless refused.
+	// txn_ identifier, unless refused, or created with dry_run.
 	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
 	// For a refused transaction: the field, the rule that it breaks, and a message.
 	Field         string `protobuf:"bytes,4,opt,name=field,proto3" json:"field,omitempty"`
@@ -3753,7 +3844,7 @@ type ImportTransactionResult struct {
 
 func (x *ImportTransactionResult) Reset() {
 	*x = ImportTransactionResult{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[43]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3765,7 +3856,7 @@ func (x *ImportTransactionResult) String() string {
 func (*ImportTransactionResult) ProtoMessage() {}
 
 func (x *ImportTransactionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[43]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3778,7 +3869,7 @@ func (x *ImportTransactionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportTransactionResult.ProtoReflect.Descriptor instead.
 func (*ImportTransactionResult) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{43}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ImportTransactionResult) GetReference() string {
@@ -4087,14 +4178,15 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x18RecordAttendanceResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\x12H\n" +
-	"\fregistration\x18\x03 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\"w\n" +
+	"\fregistration\x18\x03 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\"\x90\x01\n" +
 	"\x19ImportTransactionsRequest\x12Z\n" +
-	"\ftransactions\x18\x01 \x03(\v2+.reservation.booking.v1.ImportedTransactionB\t\xbaH\x06\x92\x01\x03\x10\x88'R\ftransactions\"\xf1\x01\n" +
+	"\ftransactions\x18\x01 \x03(\v2+.reservation.booking.v1.ImportedTransactionB\t\xbaH\x06\x92\x01\x03\x10\x88'R\ftransactions\x12\x17\n" +
+	"\adry_run\x18\x02 \x01(\bR\x06dryRun\"\xf1\x01\n" +
 	"\x13ImportedTransaction\x12&\n" +
 	"\treference\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\treference\x12$\n" +
 	"\bcustomer\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\bcustomer\x12=\n" +
 	"\fpurchased_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vpurchasedAt\x12M\n" +
-	"\bbookings\x18\x04 \x03(\v2'.reservation.booking.v1.ImportedBookingB\b\xbaH\x05\x92\x01\x02\x10dR\bbookings\"\x8c\x04\n" +
+	"\bbookings\x18\x04 \x03(\v2'.reservation.booking.v1.ImportedBookingB\b\xbaH\x05\x92\x01\x02\x10dR\bbookings\"\xd9\x04\n" +
 	"\x0fImportedBooking\x12\x16\n" +
 	"\x06spaces\x18\x01 \x01(\x05R\x06spaces\x12!\n" +
 	"\fis_cancelled\x18\x02 \x01(\bR\visCancelled\x12\x1f\n" +
@@ -4103,7 +4195,8 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\n" +
 	"bought_for\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\tboughtFor\x12.\n" +
 	"\revent_date_id\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x90NH\x00R\veventDateId\x12K\n" +
-	"\rimported_date\x18\x06 \x01(\v2$.reservation.booking.v1.ImportedDateH\x00R\fimportedDate\x124\n" +
+	"\rimported_date\x18\x06 \x01(\v2$.reservation.booking.v1.ImportedDateH\x00R\fimportedDate\x12K\n" +
+	"\rexisting_date\x18\v \x01(\v2$.reservation.booking.v1.ExistingDateH\x00R\fexistingDate\x124\n" +
 	"\x11pricing_option_id\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x0fpricingOptionId\x128\n" +
 	"\x13pricing_option_name\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x11pricingOptionName\x129\n" +
 	"\x04card\x18\t \x01(\v2#.reservation.booking.v1.CardPaymentH\x01R\x04card\x129\n" +
@@ -4119,7 +4212,11 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\btimezone\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\btimezone\x12)\n" +
 	"\x10duration_minutes\x18\x06 \x01(\x05R\x0fdurationMinutes\x12\x1f\n" +
 	"\bcapacity\x18\a \x01(\x05H\x00R\bcapacity\x88\x01\x01B\v\n" +
-	"\t_capacity\"g\n" +
+	"\t_capacity\"\x95\x01\n" +
+	"\fExistingDate\x12,\n" +
+	"\revent_date_id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\veventDateId\x12\x1e\n" +
+	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x05title\x127\n" +
+	"\tstarts_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\"g\n" +
 	"\x1aImportTransactionsResponse\x12I\n" +
 	"\aresults\x18\x01 \x03(\v2/.reservation.booking.v1.ImportTransactionResultR\aresults\"\xcc\x01\n" +
 	"\x17ImportTransactionResult\x12\x1c\n" +
@@ -4232,7 +4329,7 @@ func file_reservation_booking_v1_booking_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_booking_v1_booking_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_reservation_booking_v1_booking_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_reservation_booking_v1_booking_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_reservation_booking_v1_booking_proto_goTypes = []any{
 	(Attendance)(0),                         // 0: reservation.booking.v1.Attendance
 	(PaymentMethod)(0),                      // 1: reservation.booking.v1.PaymentMethod
@@ -4282,26 +4379,27 @@ var file_reservation_booking_v1_booking_proto_goTypes = []any{
 	(*ImportedTransaction)(nil),             // 45: reservation.booking.v1.ImportedTransaction
 	(*ImportedBooking)(nil),                 // 46: reservation.booking.v1.ImportedBooking
 	(*ImportedDate)(nil),                    // 47: reservation.booking.v1.ImportedDate
-	(*ImportTransactionsResponse)(nil),      // 48: reservation.booking.v1.ImportTransactionsResponse
-	(*ImportTransactionResult)(nil),         // 49: reservation.booking.v1.ImportTransactionResult
-	(*timestamppb.Timestamp)(nil),           // 50: google.protobuf.Timestamp
-	(EventType)(0),                          // 51: reservation.booking.v1.EventType
+	(*ExistingDate)(nil),                    // 48: reservation.booking.v1.ExistingDate
+	(*ImportTransactionsResponse)(nil),      // 49: reservation.booking.v1.ImportTransactionsResponse
+	(*ImportTransactionResult)(nil),         // 50: reservation.booking.v1.ImportTransactionResult
+	(*timestamppb.Timestamp)(nil),           // 51: google.protobuf.Timestamp
+	(EventType)(0),                          // 52: reservation.booking.v1.EventType
 }
 var file_reservation_booking_v1_booking_proto_depIdxs = []int32{
 	6,  // 0: reservation.booking.v1.Transaction.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	50, // 1: reservation.booking.v1.Transaction.purchased_at:type_name -> google.protobuf.Timestamp
+	51, // 1: reservation.booking.v1.Transaction.purchased_at:type_name -> google.protobuf.Timestamp
 	8,  // 2: reservation.booking.v1.Transaction.bookings:type_name -> reservation.booking.v1.Booking
-	50, // 3: reservation.booking.v1.Transaction.updated_at:type_name -> google.protobuf.Timestamp
+	51, // 3: reservation.booking.v1.Transaction.updated_at:type_name -> google.protobuf.Timestamp
 	6,  // 4: reservation.booking.v1.Booking.bought_for:type_name -> reservation.booking.v1.CustomerReference
-	51, // 5: reservation.booking.v1.Booking.event_type:type_name -> reservation.booking.v1.EventType
-	50, // 6: reservation.booking.v1.Booking.starts_at:type_name -> google.protobuf.Timestamp
+	52, // 5: reservation.booking.v1.Booking.event_type:type_name -> reservation.booking.v1.EventType
+	51, // 6: reservation.booking.v1.Booking.starts_at:type_name -> google.protobuf.Timestamp
 	9,  // 7: reservation.booking.v1.Booking.card:type_name -> reservation.booking.v1.CardPayment
 	10, // 8: reservation.booking.v1.Booking.pass:type_name -> reservation.booking.v1.PassPayment
-	50, // 9: reservation.booking.v1.Booking.cancelled_at:type_name -> google.protobuf.Timestamp
+	51, // 9: reservation.booking.v1.Booking.cancelled_at:type_name -> google.protobuf.Timestamp
 	0,  // 10: reservation.booking.v1.Booking.attendance:type_name -> reservation.booking.v1.Attendance
-	50, // 11: reservation.booking.v1.Booking.created_at:type_name -> google.protobuf.Timestamp
-	50, // 12: reservation.booking.v1.Booking.refunded_at:type_name -> google.protobuf.Timestamp
-	50, // 13: reservation.booking.v1.Booking.updated_at:type_name -> google.protobuf.Timestamp
+	51, // 11: reservation.booking.v1.Booking.created_at:type_name -> google.protobuf.Timestamp
+	51, // 12: reservation.booking.v1.Booking.refunded_at:type_name -> google.protobuf.Timestamp
+	51, // 13: reservation.booking.v1.Booking.updated_at:type_name -> google.protobuf.Timestamp
 	1,  // 14: reservation.booking.v1.CardPayment.method:type_name -> reservation.booking.v1.PaymentMethod
 	12, // 15: reservation.booking.v1.TransactionLine.payment:type_name -> reservation.booking.v1.LinePayment
 	1,  // 16: reservation.booking.v1.LinePayment.method:type_name -> reservation.booking.v1.PaymentMethod
@@ -4311,22 +4409,22 @@ var file_reservation_booking_v1_booking_proto_depIdxs = []int32{
 	7,  // 20: reservation.booking.v1.GetTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
 	7,  // 21: reservation.booking.v1.ListTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
 	2,  // 22: reservation.booking.v1.ListCompanyTransactionsRequest.order:type_name -> reservation.booking.v1.TransactionOrder
-	50, // 23: reservation.booking.v1.ListCompanyTransactionsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	50, // 24: reservation.booking.v1.ListCompanyTransactionsRequest.purchased_from:type_name -> google.protobuf.Timestamp
-	50, // 25: reservation.booking.v1.ListCompanyTransactionsRequest.purchased_before:type_name -> google.protobuf.Timestamp
+	51, // 23: reservation.booking.v1.ListCompanyTransactionsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	51, // 24: reservation.booking.v1.ListCompanyTransactionsRequest.purchased_from:type_name -> google.protobuf.Timestamp
+	51, // 25: reservation.booking.v1.ListCompanyTransactionsRequest.purchased_before:type_name -> google.protobuf.Timestamp
 	7,  // 26: reservation.booking.v1.ListCompanyTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
 	8,  // 27: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
 	23, // 28: reservation.booking.v1.CancelBookingResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
 	37, // 29: reservation.booking.v1.CancelBookingResponse.registration:type_name -> reservation.booking.v1.Registration
-	50, // 30: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
+	51, // 30: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
 	23, // 31: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
 	8,  // 32: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
 	37, // 33: reservation.booking.v1.RefundBookingResponse.registration:type_name -> reservation.booking.v1.Registration
 	11, // 34: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
-	50, // 35: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
+	51, // 35: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
 	8,  // 36: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
 	3,  // 37: reservation.booking.v1.Hold.status:type_name -> reservation.booking.v1.HoldStatus
-	50, // 38: reservation.booking.v1.Hold.created_at:type_name -> google.protobuf.Timestamp
+	51, // 38: reservation.booking.v1.Hold.created_at:type_name -> google.protobuf.Timestamp
 	29, // 39: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
 	1,  // 40: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
 	7,  // 41: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
@@ -4334,63 +4432,65 @@ var file_reservation_booking_v1_booking_proto_depIdxs = []int32{
 	29, // 43: reservation.booking.v1.ReleaseHoldResponse.hold:type_name -> reservation.booking.v1.Hold
 	8,  // 44: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
 	6,  // 45: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	50, // 46: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
-	50, // 47: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
+	51, // 46: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
+	51, // 47: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
 	4,  // 48: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
-	50, // 49: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	51, // 49: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
 	0,  // 50: reservation.booking.v1.ListRegistrationsRequest.attendance:type_name -> reservation.booking.v1.Attendance
-	50, // 51: reservation.booking.v1.ListRegistrationsRequest.starts_from:type_name -> google.protobuf.Timestamp
-	50, // 52: reservation.booking.v1.ListRegistrationsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	51, // 51: reservation.booking.v1.ListRegistrationsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	51, // 52: reservation.booking.v1.ListRegistrationsRequest.starts_before:type_name -> google.protobuf.Timestamp
 	37, // 53: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
 	37, // 54: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
 	0,  // 55: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
 	8,  // 56: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
 	37, // 57: reservation.booking.v1.RecordAttendanceResponse.registration:type_name -> reservation.booking.v1.Registration
 	45, // 58: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
-	50, // 59: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
+	51, // 59: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
 	46, // 60: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
 	47, // 61: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
-	9,  // 62: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
-	10, // 63: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
-	51, // 64: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
-	50, // 65: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
-	49, // 66: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
-	5,  // 67: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
-	13, // 68: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
-	15, // 69: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
-	17, // 70: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
-	19, // 71: reservation.booking.v1.BookingService.ListCompanyTransactions:input_type -> reservation.booking.v1.ListCompanyTransactionsRequest
-	21, // 72: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
-	24, // 73: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
-	26, // 74: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
-	28, // 75: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
-	31, // 76: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
-	33, // 77: reservation.booking.v1.BookingService.GetHold:input_type -> reservation.booking.v1.GetHoldRequest
-	35, // 78: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
-	38, // 79: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
-	40, // 80: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
-	42, // 81: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
-	44, // 82: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
-	14, // 83: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
-	16, // 84: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
-	18, // 85: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
-	20, // 86: reservation.booking.v1.BookingService.ListCompanyTransactions:output_type -> reservation.booking.v1.ListCompanyTransactionsResponse
-	22, // 87: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
-	25, // 88: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
-	27, // 89: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
-	30, // 90: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
-	32, // 91: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
-	34, // 92: reservation.booking.v1.BookingService.GetHold:output_type -> reservation.booking.v1.GetHoldResponse
-	36, // 93: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
-	39, // 94: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
-	41, // 95: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
-	43, // 96: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
-	48, // 97: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
-	83, // [83:98] is the sub-list for method output_type
-	68, // [68:83] is the sub-list for method input_type
-	68, // [68:68] is the sub-list for extension type_name
-	68, // [68:68] is the sub-list for extension extendee
-	0,  // [0:68] is the sub-list for field type_name
+	48, // 62: reservation.booking.v1.ImportedBooking.existing_date:type_name -> reservation.booking.v1.ExistingDate
+	9,  // 63: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
+	10, // 64: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
+	52, // 65: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
+	51, // 66: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
+	51, // 67: reservation.booking.v1.ExistingDate.starts_at:type_name -> google.protobuf.Timestamp
+	50, // 68: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
+	5,  // 69: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
+	13, // 70: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
+	15, // 71: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
+	17, // 72: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
+	19, // 73: reservation.booking.v1.BookingService.ListCompanyTransactions:input_type -> reservation.booking.v1.ListCompanyTransactionsRequest
+	21, // 74: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
+	24, // 75: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
+	26, // 76: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
+	28, // 77: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
+	31, // 78: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
+	33, // 79: reservation.booking.v1.BookingService.GetHold:input_type -> reservation.booking.v1.GetHoldRequest
+	35, // 80: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
+	38, // 81: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
+	40, // 82: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
+	42, // 83: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
+	44, // 84: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
+	14, // 85: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
+	16, // 86: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
+	18, // 87: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
+	20, // 88: reservation.booking.v1.BookingService.ListCompanyTransactions:output_type -> reservation.booking.v1.ListCompanyTransactionsResponse
+	22, // 89: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
+	25, // 90: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
+	27, // 91: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
+	30, // 92: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
+	32, // 93: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
+	34, // 94: reservation.booking.v1.BookingService.GetHold:output_type -> reservation.booking.v1.GetHoldResponse
+	36, // 95: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
+	39, // 96: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
+	41, // 97: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
+	43, // 98: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
+	49, // 99: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
+	85, // [85:100] is the sub-list for method output_type
+	70, // [70:85] is the sub-list for method input_type
+	70, // [70:70] is the sub-list for extension type_name
+	70, // [70:70] is the sub-list for extension extendee
+	0,  // [0:70] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_booking_proto_init() }
@@ -4413,6 +4513,7 @@ func file_reservation_booking_v1_booking_proto_init() {
 	file_reservation_booking_v1_booking_proto_msgTypes[40].OneofWrappers = []any{
 		(*ImportedBooking_EventDateId)(nil),
 		(*ImportedBooking_ImportedDate)(nil),
+		(*ImportedBooking_ExistingDate)(nil),
 		(*ImportedBooking_Card)(nil),
 		(*ImportedBooking_Pass)(nil),
 	}
@@ -4423,7 +4524,7 @@ func file_reservation_booking_v1_booking_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_booking_proto_rawDesc), len(file_reservation_booking_v1_booking_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   44,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -102,7 +102,8 @@ type BookingServiceClient interface {
 	// they do not exist. The service stores each batch you send in one commit and responds with one
 	// result per transaction. It publishes events_imported and transactions_imported, which no webhook
 	// follows, because what is imported happened elsewhere. The date of an appointment is refused (rule `appointment`): use
-	// ImportAppointments.
+	// ImportAppointments. A reference that is the txn_ identifier of one of the company's transactions means that
+	// transaction, so an exported file can be imported again.
 	ImportTransactions(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportTransactionsRequest, ImportTransactionsResponse], error)
 }
 
@@ -330,7 +331,8 @@ type BookingServiceServer interface {
 	// they do not exist. The service stores each batch you send in one commit and responds with one
 	// result per transaction. It publishes events_imported and transactions_imported, which no webhook
 	// follows, because what is imported happened elsewhere. The date of an appointment is refused (rule `appointment`): use
-	// ImportAppointments.
+	// ImportAppointments. A reference that is the txn_ identifier of one of the company's transactions means that
+	// transaction, so an exported file can be imported again.
 	ImportTransactions(grpc.BidiStreamingServer[ImportTransactionsRequest, ImportTransactionsResponse]) error
 	mustEmbedUnimplementedBookingServiceServer()
 }

@@ -691,11 +691,14 @@ func (x *GetCustomerResponse) GetCustomer() *Customer {
 
 type BatchGetCustomersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// cust_ identifiers. ids and references together: at most 5000.
+	// cust_ identifiers. ids, references and emails together: at most 5000.
 	Ids            []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
 	IncludeDeleted bool     `protobuf:"varint,2,opt,name=include_deleted,json=includeDeleted,proto3" json:"include_deleted,omitempty"`
 	// References under which customers were imported.
-	References    []string `protobuf:"bytes,3,rep,name=references,proto3" json:"references,omitempty"`
+	References []string `protobuf:"bytes,3,rep,name=references,proto3" json:"references,omitempty"`
+	// E-mail addresses, in upper or lower case. For each, at most two customers who are not deleted are returned: two
+	// mean that the address names nobody.
+	Emails        []string `protobuf:"bytes,4,rep,name=emails,proto3" json:"emails,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -747,6 +750,13 @@ func (x *BatchGetCustomersRequest) GetIncludeDeleted() bool {
 func (x *BatchGetCustomersRequest) GetReferences() []string {
 	if x != nil {
 		return x.References
+	}
+	return nil
+}
+
+func (x *BatchGetCustomersRequest) GetEmails() []string {
+	if x != nil {
+		return x.Emails
 	}
 	return nil
 }
@@ -1877,14 +1887,16 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x12GetCustomerRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"T\n" +
 	"\x13GetCustomerResponse\x12=\n" +
-	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"\x98\x01\n" +
+	"\bcustomer\x18\x01 \x01(\v2!.reservation.customer.v1.CustomerR\bcustomer\"\xc2\x01\n" +
 	"\x18BatchGetCustomersRequest\x12!\n" +
 	"\x03ids\x18\x01 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x88'\"\x04r\x02\x18dR\x03ids\x12'\n" +
 	"\x0finclude_deleted\x18\x02 \x01(\bR\x0eincludeDeleted\x120\n" +
 	"\n" +
 	"references\x18\x03 \x03(\tB\x10\xbaH\r\x92\x01\n" +
 	"\x10\x88'\"\x05r\x03\x18\xc8\x01R\n" +
-	"references\"\\\n" +
+	"references\x12(\n" +
+	"\x06emails\x18\x04 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\x88'\"\x05r\x03\x18\xfe\x01R\x06emails\"\\\n" +
 	"\x19BatchGetCustomersResponse\x12?\n" +
 	"\tcustomers\x18\x01 \x03(\v2!.reservation.customer.v1.CustomerR\tcustomers\"\x9d\x03\n" +
 	"\x15UpdateCustomerRequest\x12\x17\n" +

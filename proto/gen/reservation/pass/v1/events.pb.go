@@ -176,12 +176,12 @@ func (x *PassTypeUpdated) GetPassType() *PassType {
 }
 
 // CustomerPassImported is published as customer_pass_imported, instead of customer_pass_assigned, when an import
-// of subscriptions creates the pass.
+// of passes or of subscriptions creates the pass.
 type CustomerPassImported struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPass *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
 	PassType     *PassType              `protobuf:"bytes,2,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
-	// As in CustomerPassAssigned.
+	// All entries of the ledger.
 	LedgerEntries []*LedgerEntry `protobuf:"bytes,3,rep,name=ledger_entries,json=ledgerEntries,proto3" json:"ledger_entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

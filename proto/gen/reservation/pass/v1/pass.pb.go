@@ -326,6 +326,61 @@ func (LedgerEntryKind) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{4}
 }
 
+// ImportOutcome is the result for one imported pass.
+type ImportOutcome int32
+
+const (
+	ImportOutcome_IMPORT_OUTCOME_UNSPECIFIED ImportOutcome = 0
+	ImportOutcome_IMPORT_OUTCOME_CREATED     ImportOutcome = 1
+	// The reference was imported before; nothing was changed.
+	ImportOutcome_IMPORT_OUTCOME_EXISTED ImportOutcome = 2
+	// Not stored; the other passes of the batch are not affected.
+	ImportOutcome_IMPORT_OUTCOME_REFUSED ImportOutcome = 3
+)
+
+// Enum value maps for ImportOutcome.
+var (
+	ImportOutcome_name = map[int32]string{
+		0: "IMPORT_OUTCOME_UNSPECIFIED",
+		1: "IMPORT_OUTCOME_CREATED",
+		2: "IMPORT_OUTCOME_EXISTED",
+		3: "IMPORT_OUTCOME_REFUSED",
+	}
+	ImportOutcome_value = map[string]int32{
+		"IMPORT_OUTCOME_UNSPECIFIED": 0,
+		"IMPORT_OUTCOME_CREATED":     1,
+		"IMPORT_OUTCOME_EXISTED":     2,
+		"IMPORT_OUTCOME_REFUSED":     3,
+	}
+)
+
+func (x ImportOutcome) Enum() *ImportOutcome {
+	p := new(ImportOutcome)
+	*p = x
+	return p
+}
+
+func (x ImportOutcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ImportOutcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_pass_v1_pass_proto_enumTypes[5].Descriptor()
+}
+
+func (ImportOutcome) Type() protoreflect.EnumType {
+	return &file_reservation_pass_v1_pass_proto_enumTypes[5]
+}
+
+func (x ImportOutcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ImportOutcome.Descriptor instead.
+func (ImportOutcome) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{5}
+}
+
 // PassType describes a pass that the company sells.
 type PassType struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3848,6 +3903,557 @@ func (x *CompanyLedgerEntry) GetEntry() *LedgerEntry {
 	return nil
 }
 
+type ImportCustomerPassesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 1000.
+	CustomerPasses []*ImportedCustomerPass `protobuf:"bytes,1,rep,name=customer_passes,json=customerPasses,proto3" json:"customer_passes,omitempty"`
+	// Answers as if the passes of this request, and of those with dry_run before it, were stored, and stores and
+	// publishes nothing. A pass that would be created has no id in the response. A stream can have at most 100000 passes
+	// with dry_run.
+	DryRun        bool `protobuf:"varint,2,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportCustomerPassesRequest) Reset() {
+	*x = ImportCustomerPassesRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportCustomerPassesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportCustomerPassesRequest) ProtoMessage() {}
+
+func (x *ImportCustomerPassesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportCustomerPassesRequest.ProtoReflect.Descriptor instead.
+func (*ImportCustomerPassesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *ImportCustomerPassesRequest) GetCustomerPasses() []*ImportedCustomerPass {
+	if x != nil {
+		return x.CustomerPasses
+	}
+	return nil
+}
+
+func (x *ImportCustomerPassesRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+// ImportedCustomerPass is a pass from an earlier system. The limits on texts are higher here than for stored texts,
+// so that a text that is too long fails only its own pass and not the whole batch.
+type ImportedCustomerPass struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pass's key in the earlier system, 1 to 200 characters; unique in the company.
+	Reference string `protobuf:"bytes,1,opt,name=reference,proto3" json:"reference,omitempty"`
+	// cust_ identifier.
+	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
+	// pass_ identifier. If it is empty or of no pass type of the company, title names the pass type. The pass type
+	// of a plan is refused.
+	PassTypeId string `protobuf:"bytes,3,opt,name=pass_type_id,json=passTypeId,proto3" json:"pass_type_id,omitempty"`
+	// Title of the pass type, in upper or lower case. Exactly one pass type must have it.
+	Title string `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
+	// Uses with which the pass was assigned, 1 to 100000; unset: those of the pass type. Not with unlimited_uses.
+	TotalUses *int32 `protobuf:"varint,5,opt,name=total_uses,json=totalUses,proto3,oneof" json:"total_uses,omitempty"`
+	// Uses left, 0 to 100000; unset: all. The ledger begins with total_uses, and has the difference as an adjustment.
+	// Not with unlimited_uses.
+	RemainingUses *int32 `protobuf:"varint,6,opt,name=remaining_uses,json=remainingUses,proto3,oneof" json:"remaining_uses,omitempty"`
+	UnlimitedUses bool   `protobuf:"varint,7,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
+	// YYYY-MM-DD.
+	StartDate string `protobuf:"bytes,8,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
+	// YYYY-MM-DD; empty: by the validity of the pass type. 9999-12-31 means that the pass never expires.
+	ExpiryDate string `protobuf:"bytes,9,opt,name=expiry_date,json=expiryDate,proto3" json:"expiry_date,omitempty"`
+	// Paused, cancelled or another one, which follows from the dates and uses. A paused pass counts as paused from the
+	// import.
+	Status CustomerPassStatus `protobuf:"varint,10,opt,name=status,proto3,enum=reservation.pass.v1.CustomerPassStatus" json:"status,omitempty"`
+	// When the pass was assigned or sold, in the past; unset: now.
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Unset: the pass was free of charge.
+	Purchase      *ImportedPassPurchase `protobuf:"bytes,12,opt,name=purchase,proto3" json:"purchase,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportedCustomerPass) Reset() {
+	*x = ImportedCustomerPass{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportedCustomerPass) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportedCustomerPass) ProtoMessage() {}
+
+func (x *ImportedCustomerPass) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportedCustomerPass.ProtoReflect.Descriptor instead.
+func (*ImportedCustomerPass) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *ImportedCustomerPass) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
+func (x *ImportedCustomerPass) GetCustomerId() string {
+	if x != nil {
+		return x.CustomerId
+	}
+	return ""
+}
+
+func (x *ImportedCustomerPass) GetPassTypeId() string {
+	if x != nil {
+		return x.PassTypeId
+	}
+	return ""
+}
+
+func (x *ImportedCustomerPass) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ImportedCustomerPass) GetTotalUses() int32 {
+	if x != nil && x.TotalUses != nil {
+		return *x.TotalUses
+	}
+	return 0
+}
+
+func (x *ImportedCustomerPass) GetRemainingUses() int32 {
+	if x != nil && x.RemainingUses != nil {
+		return *x.RemainingUses
+	}
+	return 0
+}
+
+func (x *ImportedCustomerPass) GetUnlimitedUses() bool {
+	if x != nil {
+		return x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *ImportedCustomerPass) GetStartDate() string {
+	if x != nil {
+		return x.StartDate
+	}
+	return ""
+}
+
+func (x *ImportedCustomerPass) GetExpiryDate() string {
+	if x != nil {
+		return x.ExpiryDate
+	}
+	return ""
+}
+
+func (x *ImportedCustomerPass) GetStatus() CustomerPassStatus {
+	if x != nil {
+		return x.Status
+	}
+	return CustomerPassStatus_CUSTOMER_PASS_STATUS_UNSPECIFIED
+}
+
+func (x *ImportedCustomerPass) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *ImportedCustomerPass) GetPurchase() *ImportedPassPurchase {
+	if x != nil {
+		return x.Purchase
+	}
+	return nil
+}
+
+// ImportedPassPurchase is the payment for an imported pass.
+type ImportedPassPurchase struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Minor units, tax included.
+	Gross int64 `protobuf:"varint,1,opt,name=gross,proto3" json:"gross,omitempty"`
+	// ISO 4217; empty: the currency of the pass type.
+	Currency string `protobuf:"bytes,2,opt,name=currency,proto3" json:"currency,omitempty"`
+	// As in PassPurchase.
+	Method        string `protobuf:"bytes,3,opt,name=method,proto3" json:"method,omitempty"`
+	Reference     string `protobuf:"bytes,4,opt,name=reference,proto3" json:"reference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportedPassPurchase) Reset() {
+	*x = ImportedPassPurchase{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportedPassPurchase) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportedPassPurchase) ProtoMessage() {}
+
+func (x *ImportedPassPurchase) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportedPassPurchase.ProtoReflect.Descriptor instead.
+func (*ImportedPassPurchase) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *ImportedPassPurchase) GetGross() int64 {
+	if x != nil {
+		return x.Gross
+	}
+	return 0
+}
+
+func (x *ImportedPassPurchase) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *ImportedPassPurchase) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *ImportedPassPurchase) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
+type ImportCustomerPassesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One result per pass of the request, in the same order.
+	Results       []*ImportCustomerPassResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportCustomerPassesResponse) Reset() {
+	*x = ImportCustomerPassesResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportCustomerPassesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportCustomerPassesResponse) ProtoMessage() {}
+
+func (x *ImportCustomerPassesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportCustomerPassesResponse.ProtoReflect.Descriptor instead.
+func (*ImportCustomerPassesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *ImportCustomerPassesResponse) GetResults() []*ImportCustomerPassResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+type ImportCustomerPassResult struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Reference string                 `protobuf:"bytes,1,opt,name=reference,proto3" json:"reference,omitempty"`
+	Outcome   ImportOutcome          `protobuf:"varint,2,opt,name=outcome,proto3,enum=reservation.pass.v1.ImportOutcome" json:"outcome,omitempty"`
+	// cp_ identifier, unless refused, or created with dry_run.
+	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// For a refused pass: the field, the rule that it breaks, and a message.
+	Field         string `protobuf:"bytes,4,opt,name=field,proto3" json:"field,omitempty"`
+	Rule          string `protobuf:"bytes,5,opt,name=rule,proto3" json:"rule,omitempty"`
+	Message       string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportCustomerPassResult) Reset() {
+	*x = ImportCustomerPassResult{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportCustomerPassResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportCustomerPassResult) ProtoMessage() {}
+
+func (x *ImportCustomerPassResult) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportCustomerPassResult.ProtoReflect.Descriptor instead.
+func (*ImportCustomerPassResult) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *ImportCustomerPassResult) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
+func (x *ImportCustomerPassResult) GetOutcome() ImportOutcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return ImportOutcome_IMPORT_OUTCOME_UNSPECIFIED
+}
+
+func (x *ImportCustomerPassResult) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ImportCustomerPassResult) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *ImportCustomerPassResult) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *ImportCustomerPassResult) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+type FindImportedPassesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// References of imports, or cp_ identifiers, which mean the pass itself. 1 to 1000.
+	References    []string `protobuf:"bytes,1,rep,name=references,proto3" json:"references,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindImportedPassesRequest) Reset() {
+	*x = FindImportedPassesRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindImportedPassesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindImportedPassesRequest) ProtoMessage() {}
+
+func (x *FindImportedPassesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindImportedPassesRequest.ProtoReflect.Descriptor instead.
+func (*FindImportedPassesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *FindImportedPassesRequest) GetReferences() []string {
+	if x != nil {
+		return x.References
+	}
+	return nil
+}
+
+type FindImportedPassesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// References without a pass are left out.
+	Passes        []*ImportedPass `protobuf:"bytes,1,rep,name=passes,proto3" json:"passes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindImportedPassesResponse) Reset() {
+	*x = FindImportedPassesResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindImportedPassesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindImportedPassesResponse) ProtoMessage() {}
+
+func (x *FindImportedPassesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindImportedPassesResponse.ProtoReflect.Descriptor instead.
+func (*FindImportedPassesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *FindImportedPassesResponse) GetPasses() []*ImportedPass {
+	if x != nil {
+		return x.Passes
+	}
+	return nil
+}
+
+// ImportedPass is a customer pass with the reference that names it.
+type ImportedPass struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Reference string                 `protobuf:"bytes,1,opt,name=reference,proto3" json:"reference,omitempty"`
+	// cp_ identifier.
+	CustomerPassId string `protobuf:"bytes,2,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ImportedPass) Reset() {
+	*x = ImportedPass{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportedPass) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportedPass) ProtoMessage() {}
+
+func (x *ImportedPass) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportedPass.ProtoReflect.Descriptor instead.
+func (*ImportedPass) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *ImportedPass) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
+func (x *ImportedPass) GetCustomerPassId() string {
+	if x != nil {
+		return x.CustomerPassId
+	}
+	return ""
+}
+
 var File_reservation_pass_v1_pass_proto protoreflect.FileDescriptor
 
 const file_reservation_pass_v1_pass_proto_rawDesc = "" +
@@ -4156,7 +4762,56 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"customerId\x12\x1d\n" +
 	"\n" +
 	"pass_title\x18\x03 \x01(\tR\tpassTitle\x126\n" +
-	"\x05entry\x18\x04 \x01(\v2 .reservation.pass.v1.LedgerEntryR\x05entry*\x8d\x01\n" +
+	"\x05entry\x18\x04 \x01(\v2 .reservation.pass.v1.LedgerEntryR\x05entry\"\x95\x01\n" +
+	"\x1bImportCustomerPassesRequest\x12]\n" +
+	"\x0fcustomer_passes\x18\x01 \x03(\v2).reservation.pass.v1.ImportedCustomerPassB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x0ecustomerPasses\x12\x17\n" +
+	"\adry_run\x18\x02 \x01(\bR\x06dryRun\"\xe5\x04\n" +
+	"\x14ImportedCustomerPass\x12&\n" +
+	"\treference\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\treference\x12)\n" +
+	"\vcustomer_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\n" +
+	"customerId\x12*\n" +
+	"\fpass_type_id\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\n" +
+	"passTypeId\x12\x1e\n" +
+	"\x05title\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x05title\x12\"\n" +
+	"\n" +
+	"total_uses\x18\x05 \x01(\x05H\x00R\ttotalUses\x88\x01\x01\x12*\n" +
+	"\x0eremaining_uses\x18\x06 \x01(\x05H\x01R\rremainingUses\x88\x01\x01\x12%\n" +
+	"\x0eunlimited_uses\x18\a \x01(\bR\runlimitedUses\x12'\n" +
+	"\n" +
+	"start_date\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\tstartDate\x12)\n" +
+	"\vexpiry_date\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\n" +
+	"expiryDate\x12?\n" +
+	"\x06status\x18\n" +
+	" \x01(\x0e2'.reservation.pass.v1.CustomerPassStatusR\x06status\x129\n" +
+	"\n" +
+	"created_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12E\n" +
+	"\bpurchase\x18\f \x01(\v2).reservation.pass.v1.ImportedPassPurchaseR\bpurchaseB\r\n" +
+	"\v_total_usesB\x11\n" +
+	"\x0f_remaining_uses\"\x9c\x01\n" +
+	"\x14ImportedPassPurchase\x12\x14\n" +
+	"\x05gross\x18\x01 \x01(\x03R\x05gross\x12$\n" +
+	"\bcurrency\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\bcurrency\x12 \n" +
+	"\x06method\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x06method\x12&\n" +
+	"\treference\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\treference\"g\n" +
+	"\x1cImportCustomerPassesResponse\x12G\n" +
+	"\aresults\x18\x01 \x03(\v2-.reservation.pass.v1.ImportCustomerPassResultR\aresults\"\xca\x01\n" +
+	"\x18ImportCustomerPassResult\x12\x1c\n" +
+	"\treference\x18\x01 \x01(\tR\treference\x12<\n" +
+	"\aoutcome\x18\x02 \x01(\x0e2\".reservation.pass.v1.ImportOutcomeR\aoutcome\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x12\x14\n" +
+	"\x05field\x18\x04 \x01(\tR\x05field\x12\x12\n" +
+	"\x04rule\x18\x05 \x01(\tR\x04rule\x12\x18\n" +
+	"\amessage\x18\x06 \x01(\tR\amessage\"M\n" +
+	"\x19FindImportedPassesRequest\x120\n" +
+	"\n" +
+	"references\x18\x01 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\xe8\a\"\x05r\x03\x18\xc8\x01R\n" +
+	"references\"W\n" +
+	"\x1aFindImportedPassesResponse\x129\n" +
+	"\x06passes\x18\x01 \x03(\v2!.reservation.pass.v1.ImportedPassR\x06passes\"V\n" +
+	"\fImportedPass\x12\x1c\n" +
+	"\treference\x18\x01 \x01(\tR\treference\x12(\n" +
+	"\x10customer_pass_id\x18\x02 \x01(\tR\x0ecustomerPassId*\x8d\x01\n" +
 	"\fValidityUnit\x12\x1d\n" +
 	"\x19VALIDITY_UNIT_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11VALIDITY_UNIT_DAY\x10\x01\x12\x16\n" +
@@ -4188,7 +4843,12 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x1aLEDGER_ENTRY_KIND_RETURNED\x10\x03\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x04\x12\x1d\n" +
 	"\x19LEDGER_ENTRY_KIND_GRANTED\x10\x05\x12\x1d\n" +
-	"\x19LEDGER_ENTRY_KIND_EXPIRED\x10\x062\xbd\x16\n" +
+	"\x19LEDGER_ENTRY_KIND_EXPIRED\x10\x06*\x83\x01\n" +
+	"\rImportOutcome\x12\x1e\n" +
+	"\x1aIMPORT_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16IMPORT_OUTCOME_CREATED\x10\x01\x12\x1a\n" +
+	"\x16IMPORT_OUTCOME_EXISTED\x10\x02\x12\x1a\n" +
+	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\xf0\x18\n" +
 	"\vPassService\x12}\n" +
 	"\x0eCreatePassType\x12*.reservation.pass.v1.CreatePassTypeRequest\x1a+.reservation.pass.v1.CreatePassTypeResponse\"\x12\x8a\xc9\x18\x0e\n" +
 	"\fpasses:write\x12\x81\x01\n" +
@@ -4202,7 +4862,11 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\fpasses:write\x12\x9f\x01\n" +
 	"\x12AssignCustomerPass\x12..reservation.pass.v1.AssignCustomerPassRequest\x1a/.reservation.pass.v1.AssignCustomerPassResponse\"(\x8a\xc9\x18$\n" +
 	"\x15customer-passes:write\n" +
-	"\vsales:write\x12\x88\x01\n" +
+	"\vsales:write\x12\x9c\x01\n" +
+	"\x14ImportCustomerPasses\x120.reservation.pass.v1.ImportCustomerPassesRequest\x1a1.reservation.pass.v1.ImportCustomerPassesResponse\"\x1b\x8a\xc9\x18\x17\n" +
+	"\x15customer-passes:write(\x010\x01\x12\x91\x01\n" +
+	"\x12FindImportedPasses\x12..reservation.pass.v1.FindImportedPassesRequest\x1a/.reservation.pass.v1.FindImportedPassesResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14customer-passes:read\x12\x88\x01\n" +
 	"\x0fGetCustomerPass\x12+.reservation.pass.v1.GetCustomerPassRequest\x1a,.reservation.pass.v1.GetCustomerPassResponse\"\x1a\x8a\xc9\x18\x16\n" +
 	"\x14customer-passes:read\x12\x91\x01\n" +
 	"\x12ListCustomerPasses\x12..reservation.pass.v1.ListCustomerPassesRequest\x1a/.reservation.pass.v1.ListCustomerPassesResponse\"\x1a\x8a\xc9\x18\x16\n" +
@@ -4248,161 +4912,181 @@ func file_reservation_pass_v1_pass_proto_rawDescGZIP() []byte {
 	return file_reservation_pass_v1_pass_proto_rawDescData
 }
 
-var file_reservation_pass_v1_pass_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_reservation_pass_v1_pass_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_reservation_pass_v1_pass_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_reservation_pass_v1_pass_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_reservation_pass_v1_pass_proto_goTypes = []any{
 	(ValidityUnit)(0),                        // 0: reservation.pass.v1.ValidityUnit
 	(PassTypeStatus)(0),                      // 1: reservation.pass.v1.PassTypeStatus
 	(CustomerPassStatus)(0),                  // 2: reservation.pass.v1.CustomerPassStatus
 	(PassOrder)(0),                           // 3: reservation.pass.v1.PassOrder
 	(LedgerEntryKind)(0),                     // 4: reservation.pass.v1.LedgerEntryKind
-	(*PassType)(nil),                         // 5: reservation.pass.v1.PassType
-	(*CustomerPass)(nil),                     // 6: reservation.pass.v1.CustomerPass
-	(*CreatePassTypeRequest)(nil),            // 7: reservation.pass.v1.CreatePassTypeRequest
-	(*CreatePassTypeResponse)(nil),           // 8: reservation.pass.v1.CreatePassTypeResponse
-	(*GetPassTypeRequest)(nil),               // 9: reservation.pass.v1.GetPassTypeRequest
-	(*GetPassTypeResponse)(nil),              // 10: reservation.pass.v1.GetPassTypeResponse
-	(*ListPassTypesRequest)(nil),             // 11: reservation.pass.v1.ListPassTypesRequest
-	(*ListPassTypesResponse)(nil),            // 12: reservation.pass.v1.ListPassTypesResponse
-	(*UpdatePassTypeRequest)(nil),            // 13: reservation.pass.v1.UpdatePassTypeRequest
-	(*EventTypes)(nil),                       // 14: reservation.pass.v1.EventTypes
-	(*UpdatePassTypeResponse)(nil),           // 15: reservation.pass.v1.UpdatePassTypeResponse
-	(*AssignCustomerPassRequest)(nil),        // 16: reservation.pass.v1.AssignCustomerPassRequest
-	(*PassPurchase)(nil),                     // 17: reservation.pass.v1.PassPurchase
-	(*AssignCustomerPassResponse)(nil),       // 18: reservation.pass.v1.AssignCustomerPassResponse
-	(*GetCustomerPassRequest)(nil),           // 19: reservation.pass.v1.GetCustomerPassRequest
-	(*GetCustomerPassResponse)(nil),          // 20: reservation.pass.v1.GetCustomerPassResponse
-	(*ListCustomerPassesRequest)(nil),        // 21: reservation.pass.v1.ListCustomerPassesRequest
-	(*ListCustomerPassesResponse)(nil),       // 22: reservation.pass.v1.ListCustomerPassesResponse
-	(*UpdateCustomerPassRequest)(nil),        // 23: reservation.pass.v1.UpdateCustomerPassRequest
-	(*UpdateCustomerPassResponse)(nil),       // 24: reservation.pass.v1.UpdateCustomerPassResponse
-	(*AdjustCreditsRequest)(nil),             // 25: reservation.pass.v1.AdjustCreditsRequest
-	(*AdjustCreditsResponse)(nil),            // 26: reservation.pass.v1.AdjustCreditsResponse
-	(*ListEligiblePassesRequest)(nil),        // 27: reservation.pass.v1.ListEligiblePassesRequest
-	(*ListEligiblePassesResponse)(nil),       // 28: reservation.pass.v1.ListEligiblePassesResponse
-	(*RedeemCreditsRequest)(nil),             // 29: reservation.pass.v1.RedeemCreditsRequest
-	(*RedemptionItem)(nil),                   // 30: reservation.pass.v1.RedemptionItem
-	(*RedeemCreditsResponse)(nil),            // 31: reservation.pass.v1.RedeemCreditsResponse
-	(*BatchRedeemCreditsRequest)(nil),        // 32: reservation.pass.v1.BatchRedeemCreditsRequest
-	(*BatchRedeemCreditsResponse)(nil),       // 33: reservation.pass.v1.BatchRedeemCreditsResponse
-	(*RedemptionResult)(nil),                 // 34: reservation.pass.v1.RedemptionResult
-	(*ReturnCreditsRequest)(nil),             // 35: reservation.pass.v1.ReturnCreditsRequest
-	(*ReturnCreditsResponse)(nil),            // 36: reservation.pass.v1.ReturnCreditsResponse
-	(*ChangeRedemptionRequest)(nil),          // 37: reservation.pass.v1.ChangeRedemptionRequest
-	(*ChangeRedemptionResponse)(nil),         // 38: reservation.pass.v1.ChangeRedemptionResponse
-	(*CancelRedemptionChangeRequest)(nil),    // 39: reservation.pass.v1.CancelRedemptionChangeRequest
-	(*CancelRedemptionChangeResponse)(nil),   // 40: reservation.pass.v1.CancelRedemptionChangeResponse
-	(*CancelRedemptionRequest)(nil),          // 41: reservation.pass.v1.CancelRedemptionRequest
-	(*CancelRedemptionResponse)(nil),         // 42: reservation.pass.v1.CancelRedemptionResponse
-	(*VerifyPassesRequest)(nil),              // 43: reservation.pass.v1.VerifyPassesRequest
-	(*VerifyPassesResponse)(nil),             // 44: reservation.pass.v1.VerifyPassesResponse
-	(*PassDifference)(nil),                   // 45: reservation.pass.v1.PassDifference
-	(*ExportRedemptionsRequest)(nil),         // 46: reservation.pass.v1.ExportRedemptionsRequest
-	(*ExportRedemptionsResponse)(nil),        // 47: reservation.pass.v1.ExportRedemptionsResponse
-	(*RedeemedCredits)(nil),                  // 48: reservation.pass.v1.RedeemedCredits
-	(*LedgerEntry)(nil),                      // 49: reservation.pass.v1.LedgerEntry
-	(*ListLedgerEntriesRequest)(nil),         // 50: reservation.pass.v1.ListLedgerEntriesRequest
-	(*ListLedgerEntriesResponse)(nil),        // 51: reservation.pass.v1.ListLedgerEntriesResponse
-	(*ListCompanyLedgerEntriesRequest)(nil),  // 52: reservation.pass.v1.ListCompanyLedgerEntriesRequest
-	(*ListCompanyLedgerEntriesResponse)(nil), // 53: reservation.pass.v1.ListCompanyLedgerEntriesResponse
-	(*CompanyLedgerEntry)(nil),               // 54: reservation.pass.v1.CompanyLedgerEntry
-	(*timestamppb.Timestamp)(nil),            // 55: google.protobuf.Timestamp
-	(*status.Status)(nil),                    // 56: google.rpc.Status
+	(ImportOutcome)(0),                       // 5: reservation.pass.v1.ImportOutcome
+	(*PassType)(nil),                         // 6: reservation.pass.v1.PassType
+	(*CustomerPass)(nil),                     // 7: reservation.pass.v1.CustomerPass
+	(*CreatePassTypeRequest)(nil),            // 8: reservation.pass.v1.CreatePassTypeRequest
+	(*CreatePassTypeResponse)(nil),           // 9: reservation.pass.v1.CreatePassTypeResponse
+	(*GetPassTypeRequest)(nil),               // 10: reservation.pass.v1.GetPassTypeRequest
+	(*GetPassTypeResponse)(nil),              // 11: reservation.pass.v1.GetPassTypeResponse
+	(*ListPassTypesRequest)(nil),             // 12: reservation.pass.v1.ListPassTypesRequest
+	(*ListPassTypesResponse)(nil),            // 13: reservation.pass.v1.ListPassTypesResponse
+	(*UpdatePassTypeRequest)(nil),            // 14: reservation.pass.v1.UpdatePassTypeRequest
+	(*EventTypes)(nil),                       // 15: reservation.pass.v1.EventTypes
+	(*UpdatePassTypeResponse)(nil),           // 16: reservation.pass.v1.UpdatePassTypeResponse
+	(*AssignCustomerPassRequest)(nil),        // 17: reservation.pass.v1.AssignCustomerPassRequest
+	(*PassPurchase)(nil),                     // 18: reservation.pass.v1.PassPurchase
+	(*AssignCustomerPassResponse)(nil),       // 19: reservation.pass.v1.AssignCustomerPassResponse
+	(*GetCustomerPassRequest)(nil),           // 20: reservation.pass.v1.GetCustomerPassRequest
+	(*GetCustomerPassResponse)(nil),          // 21: reservation.pass.v1.GetCustomerPassResponse
+	(*ListCustomerPassesRequest)(nil),        // 22: reservation.pass.v1.ListCustomerPassesRequest
+	(*ListCustomerPassesResponse)(nil),       // 23: reservation.pass.v1.ListCustomerPassesResponse
+	(*UpdateCustomerPassRequest)(nil),        // 24: reservation.pass.v1.UpdateCustomerPassRequest
+	(*UpdateCustomerPassResponse)(nil),       // 25: reservation.pass.v1.UpdateCustomerPassResponse
+	(*AdjustCreditsRequest)(nil),             // 26: reservation.pass.v1.AdjustCreditsRequest
+	(*AdjustCreditsResponse)(nil),            // 27: reservation.pass.v1.AdjustCreditsResponse
+	(*ListEligiblePassesRequest)(nil),        // 28: reservation.pass.v1.ListEligiblePassesRequest
+	(*ListEligiblePassesResponse)(nil),       // 29: reservation.pass.v1.ListEligiblePassesResponse
+	(*RedeemCreditsRequest)(nil),             // 30: reservation.pass.v1.RedeemCreditsRequest
+	(*RedemptionItem)(nil),                   // 31: reservation.pass.v1.RedemptionItem
+	(*RedeemCreditsResponse)(nil),            // 32: reservation.pass.v1.RedeemCreditsResponse
+	(*BatchRedeemCreditsRequest)(nil),        // 33: reservation.pass.v1.BatchRedeemCreditsRequest
+	(*BatchRedeemCreditsResponse)(nil),       // 34: reservation.pass.v1.BatchRedeemCreditsResponse
+	(*RedemptionResult)(nil),                 // 35: reservation.pass.v1.RedemptionResult
+	(*ReturnCreditsRequest)(nil),             // 36: reservation.pass.v1.ReturnCreditsRequest
+	(*ReturnCreditsResponse)(nil),            // 37: reservation.pass.v1.ReturnCreditsResponse
+	(*ChangeRedemptionRequest)(nil),          // 38: reservation.pass.v1.ChangeRedemptionRequest
+	(*ChangeRedemptionResponse)(nil),         // 39: reservation.pass.v1.ChangeRedemptionResponse
+	(*CancelRedemptionChangeRequest)(nil),    // 40: reservation.pass.v1.CancelRedemptionChangeRequest
+	(*CancelRedemptionChangeResponse)(nil),   // 41: reservation.pass.v1.CancelRedemptionChangeResponse
+	(*CancelRedemptionRequest)(nil),          // 42: reservation.pass.v1.CancelRedemptionRequest
+	(*CancelRedemptionResponse)(nil),         // 43: reservation.pass.v1.CancelRedemptionResponse
+	(*VerifyPassesRequest)(nil),              // 44: reservation.pass.v1.VerifyPassesRequest
+	(*VerifyPassesResponse)(nil),             // 45: reservation.pass.v1.VerifyPassesResponse
+	(*PassDifference)(nil),                   // 46: reservation.pass.v1.PassDifference
+	(*ExportRedemptionsRequest)(nil),         // 47: reservation.pass.v1.ExportRedemptionsRequest
+	(*ExportRedemptionsResponse)(nil),        // 48: reservation.pass.v1.ExportRedemptionsResponse
+	(*RedeemedCredits)(nil),                  // 49: reservation.pass.v1.RedeemedCredits
+	(*LedgerEntry)(nil),                      // 50: reservation.pass.v1.LedgerEntry
+	(*ListLedgerEntriesRequest)(nil),         // 51: reservation.pass.v1.ListLedgerEntriesRequest
+	(*ListLedgerEntriesResponse)(nil),        // 52: reservation.pass.v1.ListLedgerEntriesResponse
+	(*ListCompanyLedgerEntriesRequest)(nil),  // 53: reservation.pass.v1.ListCompanyLedgerEntriesRequest
+	(*ListCompanyLedgerEntriesResponse)(nil), // 54: reservation.pass.v1.ListCompanyLedgerEntriesResponse
+	(*CompanyLedgerEntry)(nil),               // 55: reservation.pass.v1.CompanyLedgerEntry
+	(*ImportCustomerPassesRequest)(nil),      // 56: reservation.pass.v1.ImportCustomerPassesRequest
+	(*ImportedCustomerPass)(nil),             // 57: reservation.pass.v1.ImportedCustomerPass
+	(*ImportedPassPurchase)(nil),             // 58: reservation.pass.v1.ImportedPassPurchase
+	(*ImportCustomerPassesResponse)(nil),     // 59: reservation.pass.v1.ImportCustomerPassesResponse
+	(*ImportCustomerPassResult)(nil),         // 60: reservation.pass.v1.ImportCustomerPassResult
+	(*FindImportedPassesRequest)(nil),        // 61: reservation.pass.v1.FindImportedPassesRequest
+	(*FindImportedPassesResponse)(nil),       // 62: reservation.pass.v1.FindImportedPassesResponse
+	(*ImportedPass)(nil),                     // 63: reservation.pass.v1.ImportedPass
+	(*timestamppb.Timestamp)(nil),            // 64: google.protobuf.Timestamp
+	(*status.Status)(nil),                    // 65: google.rpc.Status
 }
 var file_reservation_pass_v1_pass_proto_depIdxs = []int32{
 	0,  // 0: reservation.pass.v1.PassType.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
 	1,  // 1: reservation.pass.v1.PassType.status:type_name -> reservation.pass.v1.PassTypeStatus
-	55, // 2: reservation.pass.v1.PassType.created_at:type_name -> google.protobuf.Timestamp
-	55, // 3: reservation.pass.v1.PassType.updated_at:type_name -> google.protobuf.Timestamp
+	64, // 2: reservation.pass.v1.PassType.created_at:type_name -> google.protobuf.Timestamp
+	64, // 3: reservation.pass.v1.PassType.updated_at:type_name -> google.protobuf.Timestamp
 	2,  // 4: reservation.pass.v1.CustomerPass.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	55, // 5: reservation.pass.v1.CustomerPass.created_at:type_name -> google.protobuf.Timestamp
-	55, // 6: reservation.pass.v1.CustomerPass.updated_at:type_name -> google.protobuf.Timestamp
-	17, // 7: reservation.pass.v1.CustomerPass.purchase:type_name -> reservation.pass.v1.PassPurchase
-	55, // 8: reservation.pass.v1.CustomerPass.paused_since:type_name -> google.protobuf.Timestamp
+	64, // 5: reservation.pass.v1.CustomerPass.created_at:type_name -> google.protobuf.Timestamp
+	64, // 6: reservation.pass.v1.CustomerPass.updated_at:type_name -> google.protobuf.Timestamp
+	18, // 7: reservation.pass.v1.CustomerPass.purchase:type_name -> reservation.pass.v1.PassPurchase
+	64, // 8: reservation.pass.v1.CustomerPass.paused_since:type_name -> google.protobuf.Timestamp
 	0,  // 9: reservation.pass.v1.CreatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
-	5,  // 10: reservation.pass.v1.CreatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
-	5,  // 11: reservation.pass.v1.GetPassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
+	6,  // 10: reservation.pass.v1.CreatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
+	6,  // 11: reservation.pass.v1.GetPassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
 	3,  // 12: reservation.pass.v1.ListPassTypesRequest.order:type_name -> reservation.pass.v1.PassOrder
 	1,  // 13: reservation.pass.v1.ListPassTypesRequest.status:type_name -> reservation.pass.v1.PassTypeStatus
-	55, // 14: reservation.pass.v1.ListPassTypesRequest.updated_since:type_name -> google.protobuf.Timestamp
-	5,  // 15: reservation.pass.v1.ListPassTypesResponse.pass_types:type_name -> reservation.pass.v1.PassType
+	64, // 14: reservation.pass.v1.ListPassTypesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	6,  // 15: reservation.pass.v1.ListPassTypesResponse.pass_types:type_name -> reservation.pass.v1.PassType
 	0,  // 16: reservation.pass.v1.UpdatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
-	14, // 17: reservation.pass.v1.UpdatePassTypeRequest.eligible_event_types:type_name -> reservation.pass.v1.EventTypes
+	15, // 17: reservation.pass.v1.UpdatePassTypeRequest.eligible_event_types:type_name -> reservation.pass.v1.EventTypes
 	1,  // 18: reservation.pass.v1.UpdatePassTypeRequest.status:type_name -> reservation.pass.v1.PassTypeStatus
-	5,  // 19: reservation.pass.v1.UpdatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
-	17, // 20: reservation.pass.v1.AssignCustomerPassRequest.purchase:type_name -> reservation.pass.v1.PassPurchase
-	6,  // 21: reservation.pass.v1.AssignCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	6,  // 22: reservation.pass.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6,  // 19: reservation.pass.v1.UpdatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
+	18, // 20: reservation.pass.v1.AssignCustomerPassRequest.purchase:type_name -> reservation.pass.v1.PassPurchase
+	7,  // 21: reservation.pass.v1.AssignCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	7,  // 22: reservation.pass.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
 	3,  // 23: reservation.pass.v1.ListCustomerPassesRequest.order:type_name -> reservation.pass.v1.PassOrder
 	2,  // 24: reservation.pass.v1.ListCustomerPassesRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	55, // 25: reservation.pass.v1.ListCustomerPassesRequest.updated_since:type_name -> google.protobuf.Timestamp
-	55, // 26: reservation.pass.v1.ListCustomerPassesRequest.created_from:type_name -> google.protobuf.Timestamp
-	55, // 27: reservation.pass.v1.ListCustomerPassesRequest.created_before:type_name -> google.protobuf.Timestamp
-	6,  // 28: reservation.pass.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
+	64, // 25: reservation.pass.v1.ListCustomerPassesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	64, // 26: reservation.pass.v1.ListCustomerPassesRequest.created_from:type_name -> google.protobuf.Timestamp
+	64, // 27: reservation.pass.v1.ListCustomerPassesRequest.created_before:type_name -> google.protobuf.Timestamp
+	7,  // 28: reservation.pass.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
 	2,  // 29: reservation.pass.v1.UpdateCustomerPassRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	6,  // 30: reservation.pass.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	6,  // 31: reservation.pass.v1.AdjustCreditsResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	6,  // 32: reservation.pass.v1.ListEligiblePassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
-	30, // 33: reservation.pass.v1.RedeemCreditsRequest.items:type_name -> reservation.pass.v1.RedemptionItem
-	29, // 34: reservation.pass.v1.BatchRedeemCreditsRequest.redemptions:type_name -> reservation.pass.v1.RedeemCreditsRequest
-	34, // 35: reservation.pass.v1.BatchRedeemCreditsResponse.results:type_name -> reservation.pass.v1.RedemptionResult
-	31, // 36: reservation.pass.v1.RedemptionResult.redeemed:type_name -> reservation.pass.v1.RedeemCreditsResponse
-	56, // 37: reservation.pass.v1.RedemptionResult.refused:type_name -> google.rpc.Status
-	30, // 38: reservation.pass.v1.ChangeRedemptionRequest.item:type_name -> reservation.pass.v1.RedemptionItem
-	45, // 39: reservation.pass.v1.VerifyPassesResponse.difference:type_name -> reservation.pass.v1.PassDifference
-	48, // 40: reservation.pass.v1.ExportRedemptionsResponse.redemptions:type_name -> reservation.pass.v1.RedeemedCredits
+	7,  // 30: reservation.pass.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	7,  // 31: reservation.pass.v1.AdjustCreditsResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	7,  // 32: reservation.pass.v1.ListEligiblePassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
+	31, // 33: reservation.pass.v1.RedeemCreditsRequest.items:type_name -> reservation.pass.v1.RedemptionItem
+	30, // 34: reservation.pass.v1.BatchRedeemCreditsRequest.redemptions:type_name -> reservation.pass.v1.RedeemCreditsRequest
+	35, // 35: reservation.pass.v1.BatchRedeemCreditsResponse.results:type_name -> reservation.pass.v1.RedemptionResult
+	32, // 36: reservation.pass.v1.RedemptionResult.redeemed:type_name -> reservation.pass.v1.RedeemCreditsResponse
+	65, // 37: reservation.pass.v1.RedemptionResult.refused:type_name -> google.rpc.Status
+	31, // 38: reservation.pass.v1.ChangeRedemptionRequest.item:type_name -> reservation.pass.v1.RedemptionItem
+	46, // 39: reservation.pass.v1.VerifyPassesResponse.difference:type_name -> reservation.pass.v1.PassDifference
+	49, // 40: reservation.pass.v1.ExportRedemptionsResponse.redemptions:type_name -> reservation.pass.v1.RedeemedCredits
 	4,  // 41: reservation.pass.v1.LedgerEntry.kind:type_name -> reservation.pass.v1.LedgerEntryKind
-	55, // 42: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
-	49, // 43: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
-	55, // 44: reservation.pass.v1.ListCompanyLedgerEntriesRequest.created_from:type_name -> google.protobuf.Timestamp
-	55, // 45: reservation.pass.v1.ListCompanyLedgerEntriesRequest.created_before:type_name -> google.protobuf.Timestamp
-	54, // 46: reservation.pass.v1.ListCompanyLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.CompanyLedgerEntry
-	49, // 47: reservation.pass.v1.CompanyLedgerEntry.entry:type_name -> reservation.pass.v1.LedgerEntry
-	7,  // 48: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
-	9,  // 49: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
-	11, // 50: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
-	13, // 51: reservation.pass.v1.PassService.UpdatePassType:input_type -> reservation.pass.v1.UpdatePassTypeRequest
-	16, // 52: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
-	19, // 53: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
-	21, // 54: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
-	23, // 55: reservation.pass.v1.PassService.UpdateCustomerPass:input_type -> reservation.pass.v1.UpdateCustomerPassRequest
-	25, // 56: reservation.pass.v1.PassService.AdjustCredits:input_type -> reservation.pass.v1.AdjustCreditsRequest
-	27, // 57: reservation.pass.v1.PassService.ListEligiblePasses:input_type -> reservation.pass.v1.ListEligiblePassesRequest
-	29, // 58: reservation.pass.v1.PassService.RedeemCredits:input_type -> reservation.pass.v1.RedeemCreditsRequest
-	32, // 59: reservation.pass.v1.PassService.BatchRedeemCredits:input_type -> reservation.pass.v1.BatchRedeemCreditsRequest
-	35, // 60: reservation.pass.v1.PassService.ReturnCredits:input_type -> reservation.pass.v1.ReturnCreditsRequest
-	41, // 61: reservation.pass.v1.PassService.CancelRedemption:input_type -> reservation.pass.v1.CancelRedemptionRequest
-	37, // 62: reservation.pass.v1.PassService.ChangeRedemption:input_type -> reservation.pass.v1.ChangeRedemptionRequest
-	39, // 63: reservation.pass.v1.PassService.CancelRedemptionChange:input_type -> reservation.pass.v1.CancelRedemptionChangeRequest
-	43, // 64: reservation.pass.v1.PassService.VerifyPasses:input_type -> reservation.pass.v1.VerifyPassesRequest
-	46, // 65: reservation.pass.v1.PassService.ExportRedemptions:input_type -> reservation.pass.v1.ExportRedemptionsRequest
-	50, // 66: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
-	52, // 67: reservation.pass.v1.PassService.ListCompanyLedgerEntries:input_type -> reservation.pass.v1.ListCompanyLedgerEntriesRequest
-	8,  // 68: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
-	10, // 69: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
-	12, // 70: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
-	15, // 71: reservation.pass.v1.PassService.UpdatePassType:output_type -> reservation.pass.v1.UpdatePassTypeResponse
-	18, // 72: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
-	20, // 73: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
-	22, // 74: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
-	24, // 75: reservation.pass.v1.PassService.UpdateCustomerPass:output_type -> reservation.pass.v1.UpdateCustomerPassResponse
-	26, // 76: reservation.pass.v1.PassService.AdjustCredits:output_type -> reservation.pass.v1.AdjustCreditsResponse
-	28, // 77: reservation.pass.v1.PassService.ListEligiblePasses:output_type -> reservation.pass.v1.ListEligiblePassesResponse
-	31, // 78: reservation.pass.v1.PassService.RedeemCredits:output_type -> reservation.pass.v1.RedeemCreditsResponse
-	33, // 79: reservation.pass.v1.PassService.BatchRedeemCredits:output_type -> reservation.pass.v1.BatchRedeemCreditsResponse
-	36, // 80: reservation.pass.v1.PassService.ReturnCredits:output_type -> reservation.pass.v1.ReturnCreditsResponse
-	42, // 81: reservation.pass.v1.PassService.CancelRedemption:output_type -> reservation.pass.v1.CancelRedemptionResponse
-	38, // 82: reservation.pass.v1.PassService.ChangeRedemption:output_type -> reservation.pass.v1.ChangeRedemptionResponse
-	40, // 83: reservation.pass.v1.PassService.CancelRedemptionChange:output_type -> reservation.pass.v1.CancelRedemptionChangeResponse
-	44, // 84: reservation.pass.v1.PassService.VerifyPasses:output_type -> reservation.pass.v1.VerifyPassesResponse
-	47, // 85: reservation.pass.v1.PassService.ExportRedemptions:output_type -> reservation.pass.v1.ExportRedemptionsResponse
-	51, // 86: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
-	53, // 87: reservation.pass.v1.PassService.ListCompanyLedgerEntries:output_type -> reservation.pass.v1.ListCompanyLedgerEntriesResponse
-	68, // [68:88] is the sub-list for method output_type
-	48, // [48:68] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	64, // 42: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
+	50, // 43: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
+	64, // 44: reservation.pass.v1.ListCompanyLedgerEntriesRequest.created_from:type_name -> google.protobuf.Timestamp
+	64, // 45: reservation.pass.v1.ListCompanyLedgerEntriesRequest.created_before:type_name -> google.protobuf.Timestamp
+	55, // 46: reservation.pass.v1.ListCompanyLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.CompanyLedgerEntry
+	50, // 47: reservation.pass.v1.CompanyLedgerEntry.entry:type_name -> reservation.pass.v1.LedgerEntry
+	57, // 48: reservation.pass.v1.ImportCustomerPassesRequest.customer_passes:type_name -> reservation.pass.v1.ImportedCustomerPass
+	2,  // 49: reservation.pass.v1.ImportedCustomerPass.status:type_name -> reservation.pass.v1.CustomerPassStatus
+	64, // 50: reservation.pass.v1.ImportedCustomerPass.created_at:type_name -> google.protobuf.Timestamp
+	58, // 51: reservation.pass.v1.ImportedCustomerPass.purchase:type_name -> reservation.pass.v1.ImportedPassPurchase
+	60, // 52: reservation.pass.v1.ImportCustomerPassesResponse.results:type_name -> reservation.pass.v1.ImportCustomerPassResult
+	5,  // 53: reservation.pass.v1.ImportCustomerPassResult.outcome:type_name -> reservation.pass.v1.ImportOutcome
+	63, // 54: reservation.pass.v1.FindImportedPassesResponse.passes:type_name -> reservation.pass.v1.ImportedPass
+	8,  // 55: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
+	10, // 56: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
+	12, // 57: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
+	14, // 58: reservation.pass.v1.PassService.UpdatePassType:input_type -> reservation.pass.v1.UpdatePassTypeRequest
+	17, // 59: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
+	56, // 60: reservation.pass.v1.PassService.ImportCustomerPasses:input_type -> reservation.pass.v1.ImportCustomerPassesRequest
+	61, // 61: reservation.pass.v1.PassService.FindImportedPasses:input_type -> reservation.pass.v1.FindImportedPassesRequest
+	20, // 62: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
+	22, // 63: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
+	24, // 64: reservation.pass.v1.PassService.UpdateCustomerPass:input_type -> reservation.pass.v1.UpdateCustomerPassRequest
+	26, // 65: reservation.pass.v1.PassService.AdjustCredits:input_type -> reservation.pass.v1.AdjustCreditsRequest
+	28, // 66: reservation.pass.v1.PassService.ListEligiblePasses:input_type -> reservation.pass.v1.ListEligiblePassesRequest
+	30, // 67: reservation.pass.v1.PassService.RedeemCredits:input_type -> reservation.pass.v1.RedeemCreditsRequest
+	33, // 68: reservation.pass.v1.PassService.BatchRedeemCredits:input_type -> reservation.pass.v1.BatchRedeemCreditsRequest
+	36, // 69: reservation.pass.v1.PassService.ReturnCredits:input_type -> reservation.pass.v1.ReturnCreditsRequest
+	42, // 70: reservation.pass.v1.PassService.CancelRedemption:input_type -> reservation.pass.v1.CancelRedemptionRequest
+	38, // 71: reservation.pass.v1.PassService.ChangeRedemption:input_type -> reservation.pass.v1.ChangeRedemptionRequest
+	40, // 72: reservation.pass.v1.PassService.CancelRedemptionChange:input_type -> reservation.pass.v1.CancelRedemptionChangeRequest
+	44, // 73: reservation.pass.v1.PassService.VerifyPasses:input_type -> reservation.pass.v1.VerifyPassesRequest
+	47, // 74: reservation.pass.v1.PassService.ExportRedemptions:input_type -> reservation.pass.v1.ExportRedemptionsRequest
+	51, // 75: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
+	53, // 76: reservation.pass.v1.PassService.ListCompanyLedgerEntries:input_type -> reservation.pass.v1.ListCompanyLedgerEntriesRequest
+	9,  // 77: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
+	11, // 78: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
+	13, // 79: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
+	16, // 80: reservation.pass.v1.PassService.UpdatePassType:output_type -> reservation.pass.v1.UpdatePassTypeResponse
+	19, // 81: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
+	59, // 82: reservation.pass.v1.PassService.ImportCustomerPasses:output_type -> reservation.pass.v1.ImportCustomerPassesResponse
+	62, // 83: reservation.pass.v1.PassService.FindImportedPasses:output_type -> reservation.pass.v1.FindImportedPassesResponse
+	21, // 84: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
+	23, // 85: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
+	25, // 86: reservation.pass.v1.PassService.UpdateCustomerPass:output_type -> reservation.pass.v1.UpdateCustomerPassResponse
+	27, // 87: reservation.pass.v1.PassService.AdjustCredits:output_type -> reservation.pass.v1.AdjustCreditsResponse
+	29, // 88: reservation.pass.v1.PassService.ListEligiblePasses:output_type -> reservation.pass.v1.ListEligiblePassesResponse
+	32, // 89: reservation.pass.v1.PassService.RedeemCredits:output_type -> reservation.pass.v1.RedeemCreditsResponse
+	34, // 90: reservation.pass.v1.PassService.BatchRedeemCredits:output_type -> reservation.pass.v1.BatchRedeemCreditsResponse
+	37, // 91: reservation.pass.v1.PassService.ReturnCredits:output_type -> reservation.pass.v1.ReturnCreditsResponse
+	43, // 92: reservation.pass.v1.PassService.CancelRedemption:output_type -> reservation.pass.v1.CancelRedemptionResponse
+	39, // 93: reservation.pass.v1.PassService.ChangeRedemption:output_type -> reservation.pass.v1.ChangeRedemptionResponse
+	41, // 94: reservation.pass.v1.PassService.CancelRedemptionChange:output_type -> reservation.pass.v1.CancelRedemptionChangeResponse
+	45, // 95: reservation.pass.v1.PassService.VerifyPasses:output_type -> reservation.pass.v1.VerifyPassesResponse
+	48, // 96: reservation.pass.v1.PassService.ExportRedemptions:output_type -> reservation.pass.v1.ExportRedemptionsResponse
+	52, // 97: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
+	54, // 98: reservation.pass.v1.PassService.ListCompanyLedgerEntries:output_type -> reservation.pass.v1.ListCompanyLedgerEntriesResponse
+	77, // [77:99] is the sub-list for method output_type
+	55, // [55:77] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_pass_proto_init() }
@@ -4417,13 +5101,14 @@ func file_reservation_pass_v1_pass_proto_init() {
 		(*RedemptionResult_Redeemed)(nil),
 		(*RedemptionResult_Refused)(nil),
 	}
+	file_reservation_pass_v1_pass_proto_msgTypes[51].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_pass_v1_pass_proto_rawDesc), len(file_reservation_pass_v1_pass_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   50,
+			NumEnums:      6,
+			NumMessages:   58,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

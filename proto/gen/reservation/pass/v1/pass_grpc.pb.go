@@ -27,6 +27,8 @@ const (
 	PassService_ListPassTypes_FullMethodName            = "/reservation.pass.v1.PassService/ListPassTypes"
 	PassService_UpdatePassType_FullMethodName           = "/reservation.pass.v1.PassService/UpdatePassType"
 	PassService_AssignCustomerPass_FullMethodName       = "/reservation.pass.v1.PassService/AssignCustomerPass"
+	PassService_ImportCustomerPasses_FullMethodName     = "/reservation.pass.v1.PassService/ImportCustomerPasses"
+	PassService_FindImportedPasses_FullMethodName       = "/reservation.pass.v1.PassService/FindImportedPasses"
 	PassService_GetCustomerPass_FullMethodName          = "/reservation.pass.v1.PassService/GetCustomerPass"
 	PassService_ListCustomerPasses_FullMethodName       = "/reservation.pass.v1.PassService/ListCustomerPasses"
 	PassService_UpdateCustomerPass_FullMethodName       = "/reservation.pass.v1.PassService/UpdateCustomerPass"
@@ -64,6 +66,14 @@ type PassServiceClient interface {
 	// its ledger.
 	// Refusals: PASS_NOT_ACTIVE (the pass type is archived), PASS_OF_SUBSCRIPTION (it belongs to a plan).
 	AssignCustomerPass(ctx context.Context, in *AssignCustomerPassRequest, opts ...grpc.CallOption) (*AssignCustomerPassResponse, error)
+	// ImportCustomerPasses imports passes of an earlier system, also those that have ended and those of archived pass
+	// types. A pass whose reference was imported before stays unchanged, so you can repeat an import after a failure. A
+	// reference that is the cp_ identifier of one of the company's passes means that pass, so an exported file can be
+	// imported again. The service stores each batch in one commit and responds with one result per pass. It publishes
+	// customer_pass_imported for each created pass, which no webhook follows.
+	ImportCustomerPasses(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportCustomerPassesRequest, ImportCustomerPassesResponse], error)
+	// FindImportedPasses returns the customer passes that were imported under references.
+	FindImportedPasses(ctx context.Context, in *FindImportedPassesRequest, opts ...grpc.CallOption) (*FindImportedPassesResponse, error)
 	// GetCustomerPass returns one customer pass.
 	GetCustomerPass(ctx context.Context, in *GetCustomerPassRequest, opts ...grpc.CallOption) (*GetCustomerPassResponse, error)
 	// ListCustomerPasses returns a page of the customer passes of the company, or of one customer.
@@ -175,6 +185,29 @@ func (c *passServiceClient) AssignCustomerPass(ctx context.Context, in *AssignCu
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AssignCustomerPassResponse)
 	err := c.cc.Invoke(ctx, PassService_AssignCustomerPass_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *passServiceClient) ImportCustomerPasses(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportCustomerPassesRequest, ImportCustomerPassesResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &PassService_ServiceDesc.Streams[0], PassService_ImportCustomerPasses_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ImportCustomerPassesRequest, ImportCustomerPassesResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PassService_ImportCustomerPassesClient = grpc.BidiStreamingClient[ImportCustomerPassesRequest, ImportCustomerPassesResponse]
+
+func (c *passServiceClient) FindImportedPasses(ctx context.Context, in *FindImportedPassesRequest, opts ...grpc.CallOption) (*FindImportedPassesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FindImportedPassesResponse)
+	err := c.cc.Invoke(ctx, PassService_FindImportedPasses_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -293,7 +326,7 @@ func (c *passServiceClient) CancelRedemptionChange(ctx context.Context, in *Canc
 
 func (c *passServiceClient) VerifyPasses(ctx context.Context, in *VerifyPassesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyPassesResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &PassService_ServiceDesc.Streams[0], PassService_VerifyPasses_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &PassService_ServiceDesc.Streams[1], PassService_VerifyPasses_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +345,7 @@ type PassService_VerifyPassesClient = grpc.ServerStreamingClient[VerifyPassesRes
 
 func (c *passServiceClient) ExportRedemptions(ctx context.Context, in *ExportRedemptionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportRedemptionsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &PassService_ServiceDesc.Streams[1], PassService_ExportRedemptions_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &PassService_ServiceDesc.Streams[2], PassService_ExportRedemptions_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -369,6 +402,14 @@ type PassServiceServer interface {
 	// its ledger.
 	// Refusals: PASS_NOT_ACTIVE (the pass type is archived), PASS_OF_SUBSCRIPTION (it belongs to a plan).
 	AssignCustomerPass(context.Context, *AssignCustomerPassRequest) (*AssignCustomerPassResponse, error)
+	// ImportCustomerPasses imports passes of an earlier system, also those that have ended and those of archived pass
+	// types. A pass whose reference was imported before stays unchanged, so you can repeat an import after a failure. A
+	// reference that is the cp_ identifier of one of the company's passes means that pass, so an exported file can be
+	// imported again. The service stores each batch in one commit and responds with one result per pass. It publishes
+	// customer_pass_imported for each created pass, which no webhook follows.
+	ImportCustomerPasses(grpc.BidiStreamingServer[ImportCustomerPassesRequest, ImportCustomerPassesResponse]) error
+	// FindImportedPasses returns the customer passes that were imported under references.
+	FindImportedPasses(context.Context, *FindImportedPassesRequest) (*FindImportedPassesResponse, error)
 	// GetCustomerPass returns one customer pass.
 	GetCustomerPass(context.Context, *GetCustomerPassRequest) (*GetCustomerPassResponse, error)
 	// ListCustomerPasses returns a page of the customer passes of the company, or of one customer.
@@ -450,6 +491,12 @@ func (UnimplementedPassServiceServer) UpdatePassType(context.Context, *UpdatePas
 }
 func (UnimplementedPassServiceServer) AssignCustomerPass(context.Context, *AssignCustomerPassRequest) (*AssignCustomerPassResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AssignCustomerPass not implemented")
+}
+func (UnimplementedPassServiceServer) ImportCustomerPasses(grpc.BidiStreamingServer[ImportCustomerPassesRequest, ImportCustomerPassesResponse]) error {
+	return status.Error(codes.Unimplemented, "method ImportCustomerPasses not implemented")
+}
+func (UnimplementedPassServiceServer) FindImportedPasses(context.Context, *FindImportedPassesRequest) (*FindImportedPassesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FindImportedPasses not implemented")
 }
 func (UnimplementedPassServiceServer) GetCustomerPass(context.Context, *GetCustomerPassRequest) (*GetCustomerPassResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetCustomerPass not implemented")
@@ -603,6 +650,31 @@ func _PassService_AssignCustomerPass_Handler(srv interface{}, ctx context.Contex
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PassServiceServer).AssignCustomerPass(ctx, req.(*AssignCustomerPassRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PassService_ImportCustomerPasses_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(PassServiceServer).ImportCustomerPasses(&grpc.GenericServerStream[ImportCustomerPassesRequest, ImportCustomerPassesResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type PassService_ImportCustomerPassesServer = grpc.BidiStreamingServer[ImportCustomerPassesRequest, ImportCustomerPassesResponse]
+
+func _PassService_FindImportedPasses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FindImportedPassesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).FindImportedPasses(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_FindImportedPasses_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).FindImportedPasses(ctx, req.(*FindImportedPassesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -891,6 +963,10 @@ var PassService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _PassService_AssignCustomerPass_Handler,
 		},
 		{
+			MethodName: "FindImportedPasses",
+			Handler:    _PassService_FindImportedPasses_Handler,
+		},
+		{
 			MethodName: "GetCustomerPass",
 			Handler:    _PassService_GetCustomerPass_Handler,
 		},
@@ -944,6 +1020,12 @@ var PassService_ServiceDesc = grpc.ServiceDesc{
 		},
 	},
 	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "ImportCustomerPasses",
+			Handler:       _PassService_ImportCustomerPasses_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
 		{
 			StreamName:    "VerifyPasses",
 			Handler:       _PassService_VerifyPasses_Handler,
