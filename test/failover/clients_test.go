@@ -294,6 +294,17 @@ func (t *traffic) count() int {
 	return len(t.answers)
 }
 
+// known returns the registrations so far.
+func (t *traffic) known() map[string]bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ids := map[string]bool{}
+	for id := range t.registrations {
+		ids[id] = true
+	}
+	return ids
+}
+
 // longest returns the longest time between two answers, and the longest wait of a client, that
 // overlap a period.
 func (t *traffic) longest(from, to time.Time) (gap, waited time.Duration) {

@@ -1,6 +1,7 @@
 package failover
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -49,6 +50,7 @@ func TestFailover(t *testing.T) {
 	w.killMachine(t, w.engines.standby(t), "machine with the standby")
 	w.killMachine(t, w.engines.machines[machineCount-1], "machine with only etcd and NATS")
 	w.killPrimary(t)
+	w.suspendPrimary(t)
 	stop()
 	if !t.Failed() {
 		w.audit(t)
@@ -133,6 +135,20 @@ func (w *world) killPrimary(t *testing.T) {
 	t.Helper()
 	before := w.engines.primary(t)
 	w.killMachine(t, before, "machine with the primary")
+	w.hasNewPrimary(t, before)
+}
+
+// suspendPrimary suspends the machine of the primary, and resets it before it can continue. The
+// standby must take over, and no service may wait for the machine.
+func (w *world) suspendPrimary(t *testing.T) {
+	t.Helper()
+	before := w.engines.primary(t)
+	w.kill(t, "machine with the primary", "suspended", before.suspend, before.reset)
+	w.hasNewPrimary(t, before)
+}
+
+func (w *world) hasNewPrimary(t *testing.T, before *machine) {
+	t.Helper()
 	if after := w.engines.primary(t); after == before && !t.Failed() {
 		t.Errorf("%s is the primary again, so its standby did not take over", before)
 	}
@@ -148,6 +164,7 @@ func (w *world) kill(t *testing.T, what, role string, kill, revive func(*testing
 	from := time.Now()
 	kill(t)
 	w.traffic.awaitMore(t)
+	w.awaitWebhook(t)
 	back := time.Now()
 	revive(t)
 	for _, p := range slices.Concat(w.engines.machines[0].parts, w.engines.machines[1].parts) {
@@ -162,6 +179,24 @@ func (w *world) kill(t *testing.T, what, role string, kill, revive func(*testing
 	if r.gap > longestGap {
 		t.Errorf("killing the %s: no client got an answer for %s", what, r.gap)
 	}
+}
+
+// awaitWebhook waits until a webhook arrives about something that happens from now on.
+func (w *world) awaitWebhook(t *testing.T) {
+	t.Helper()
+	known := w.traffic.known()
+	harness.Eventually(t, settleLimit, func() error {
+		mail := w.mailbox.Mail()
+		for _, m := range slices.Backward(mail) {
+			if m.Event == "registration.created" && m.Accepted && !known[strings.TrimPrefix(subject(t, m), m.Event+" ")] {
+				return nil
+			}
+		}
+		if t.Failed() {
+			return nil // a client gave up
+		}
+		return errors.New("no webhook about a new registration")
+	})
 }
 
 // print prints the table.

@@ -66,13 +66,33 @@ func (m *machine) kill(t *testing.T) {
 }
 
 // killPostgres kills PostgreSQL's processes, which Patroni starts.
-func (m *machine) killPostgres() {
+func (m *machine) killPostgres() { m.signalPostgres(syscall.SIGKILL) }
+
+func (m *machine) signalPostgres(signal syscall.Signal) {
 	if m.data == "" {
 		return
 	}
 	for _, pid := range serverOf(m.data) {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		_ = syscall.Kill(pid, signal) // it may have ended
 	}
+}
+
+// suspend stops every process of the machine. It keeps its connections but answers nothing.
+func (m *machine) suspend(*testing.T) {
+	for _, p := range m.engines {
+		p.Pause()
+	}
+	m.signalPostgres(syscall.SIGSTOP)
+	for _, p := range m.parts {
+		p.Pause()
+	}
+}
+
+// reset restarts a suspended machine, as its watchdog does.
+func (m *machine) reset(t *testing.T) {
+	t.Helper()
+	m.kill(t)
+	m.revive(t)
 }
 
 // serverOf returns the processes of the PostgreSQL server of a data directory.
