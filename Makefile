@@ -149,6 +149,11 @@ compose-test: postgres $(addprefix .cache/compose/,docker-compose nats-server ot
 	@test/compose/install.sh
 	COMPOSE_TEST=1 go test -count=1 -v -timeout 90m ./test/compose
 
+.PHONY: failover-test
+failover-test: postgres .cache/compose/nats-server ## kill a PostgreSQL primary, its standby, NATS servers and services under load, and compare (Linux, as root; takes minutes)
+	@test/failover/install.sh
+	FAILOVER_TEST=1 go test -count=1 -v -timeout 15m ./test/failover
+
 .PHONY: sbom
 sbom: build .cache/sbom/cyclonedx-gomod ## write a bill of materials (CycloneDX) for every program to bin/sbom
 	@mkdir -p bin/sbom

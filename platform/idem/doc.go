@@ -17,4 +17,5 @@
 //  3. Keys of different companies, callers and kinds of resources are independent. Only while a
 //     request with a key is running, another kind with the same key is IDEMPOTENCY_IN_PROGRESS.
 //  4. A response can be replayed for 24 hours. After that, the key is free.
+//  5. With synchronous replication, a response is replayed only after the standby has it.
 package idem

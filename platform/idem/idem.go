@@ -58,12 +58,13 @@ const (
 		from unnest($1::text[], $2::text[]) with ordinality n(caller, key, i) order by n.i`
 
 	// The company is joined, because PostgreSQL does not use an expression with an index of a table
-	// with row-level security.
+	// with row-level security. The lock is a write, so the commit of a replay waits for the
+	// synchronous standby, which then also has the stored response. It blocks nobody.
 	findSQL = `select n.i, found.caller, found.kind, found.request_hash, found.response
 		from unnest($1::text[], $2::text[], $3::text[]) with ordinality n(caller, key, own, i)
 		cross join (select coalesce(app_company(), '00000000-0000-0000-0000-000000000000') as id offset 0) company
 		cross join lateral (select k.caller, k.kind, k.request_hash, k.response from idempotency_keys k
-			where k.company_id = company.id and k.caller = any (array[n.caller, n.own]) and k.key = n.key and k.expires_at > now() offset 0) found`
+			where k.company_id = company.id and k.caller = any (array[n.caller, n.own]) and k.key = n.key and k.expires_at > now() offset 0 for key share) found`
 
 	// Replace a row that has expired but is not pruned yet.
 	saveSQL = `insert into idempotency_keys as i (company_id, caller, key, kind, request_hash, response, expires_at)

@@ -32,7 +32,7 @@ const (
 )
 
 // valueFiles are the installations that the tests render and check.
-var valueFiles = []string{"minimal", "external", "everything"}
+var valueFiles = []string{"minimal", "external", "replicated", "everything"}
 
 // manifests are the objects of one installation, by name.
 type manifests struct {

@@ -58,7 +58,7 @@ func TestFilesOfSettings(t *testing.T) {
 			}
 		}
 	}
-	for _, values := range []string{"external", "everything"} {
+	for _, values := range []string{"external", "replicated", "everything"} {
 		if made := render(t, values).secrets; len(made) != 0 {
 			t.Errorf("%s: the chart creates Secrets: %v", values, slices.Collect(maps.Keys(made)))
 		}
@@ -132,7 +132,7 @@ func TestGeneratedSecrets(t *testing.T) {
 		}
 		seen[b.ID], seen[b.Secret] = true, true
 	}
-	if len(bootstrap) != 7 {
+	if len(bootstrap) != len(services) { // every service except auth, and the operator
 		t.Errorf("got %d credentials", len(bootstrap))
 	}
 	var operator struct {

@@ -39,6 +39,9 @@ type ClusterOptions struct {
 	// Secure makes the services use mutual TLS with each other, and TLS with PostgreSQL and NATS.
 	// It cannot be combined with OwnNATS.
 	Secure bool
+	// Engines are the PostgreSQL and the NATS to use; nil: the cluster has its own servers. It cannot
+	// be combined with OwnNATS and Secure.
+	Engines *Engines
 	// Durable is PostgreSQL's durability; the default is Safe.
 	Durable pgserver.Durability
 	// Env is added to the environment of every service.
@@ -48,10 +51,19 @@ type ClusterOptions struct {
 	Programs map[string]string
 }
 
+// Engines are PostgreSQL and NATS servers that a test runs itself.
+type Engines struct {
+	// NATS has the URLs of the servers, separated by commas.
+	NATS string
+	// Database creates a database and its roles, and returns their URLs.
+	Database func(t testing.TB, name string) (ownerURL, appURL string)
+}
+
 // Cluster is the platform with one process per service, its own PostgreSQL server and its own
 // NATS server.
 type Cluster struct {
 	Platform
+	// Postgres and NATS are nil if the cluster uses the engines of its options.
 	Postgres *Postgres
 	NATS     *NATS
 	// Gateways are the base addresses of Interface A. GatewaysB are those of Interface B, path
@@ -63,6 +75,7 @@ type Cluster struct {
 	Security *Security
 
 	authority   *authority // of Listen's servers
+	engines     *Engines
 	dir         string
 	env         map[string]string
 	credentials map[string]Credential // by service
@@ -99,17 +112,10 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	dir := TempDir(t)
 	c := &Cluster{
 		dir: dir, programs: o.Programs, credentials: map[string]Credential{}, parts: map[string]*Part{}, owner: map[string]string{}, app: map[string]string{},
-		authority: newAuthority(t, filepath.Join(dir, "receivers.pem")),
-		Postgres:  StartPostgres(t, filepath.Join(dir, "postgres"), o.Durable),
+		authority: newAuthority(t, filepath.Join(dir, "receivers.pem")), engines: o.Engines,
 	}
-	switch {
-	case o.Secure:
-		c.Security = newSecurity(t, c)
-		c.NATS = c.Security.startNATS(t, filepath.Join(dir, "nats"))
-	case o.OwnNATS:
-		c.NATS = startNATSProcess(t, filepath.Join(dir, "nats"))
-	default:
-		c.NATS = StartNATS(t, filepath.Join(dir, "nats"))
+	if o.Engines == nil {
+		c.startEngines(t, o)
 	}
 	c.settings(t, o)
 	for _, part := range []struct {
@@ -119,7 +125,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 		if part.grpc == "" {
 			continue
 		}
-		ownerURL, appURL := c.Postgres.database(t, part.name)
+		ownerURL, appURL := c.engines.Database(t, part.name)
 		if c.Security != nil {
 			ownerURL, appURL = c.Security.databaseURL(t, ownerURL), c.Security.databaseURL(t, appURL)
 		}
@@ -153,6 +159,23 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	return c
 }
 
+// startEngines starts the cluster's own PostgreSQL and NATS.
+func (c *Cluster) startEngines(t testing.TB, o ClusterOptions) {
+	t.Helper()
+	c.Postgres = StartPostgres(t, filepath.Join(c.dir, "postgres"), o.Durable)
+	dir := filepath.Join(c.dir, "nats")
+	switch {
+	case o.Secure:
+		c.Security = newSecurity(t, c)
+		c.NATS = c.Security.startNATS(t, dir)
+	case o.OwnNATS:
+		c.NATS = startNATSProcess(t, dir)
+	default:
+		c.NATS = StartNATS(t, dir)
+	}
+	c.engines = &Engines{NATS: c.NATS.URL(), Database: c.Postgres.database}
+}
+
 // settings sets the environment that all services share.
 func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 	base := freePorts(t)
@@ -169,7 +192,7 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 	}
 	c.env = map[string]string{
 		"LOG_LEVEL": "info", "LOG_FORMAT": "text",
-		"NATS_URL": c.NATS.URL(), "BUS_PREFIX": busPrefix,
+		"NATS_URL": c.engines.NATS, "BUS_PREFIX": busPrefix,
 		"AUTH_ADDR": c.Auth, "CUSTOMER_ADDR": c.Customer, "BOOKING_ADDR": c.Booking, "PASS_ADDR": c.Pass,
 		"SUBSCRIPTION_ADDR": c.Subscription, "MEDIA_ADDR": c.Media, "MEDIA_URL": c.MediaURL, "REPORTS_ADDR": c.Reports,
 		"MEDIA_BUCKET": "file://" + filepath.ToSlash(c.MediaDir()) + "?create_dir=true&no_tmp_dir=true&metadata=skip",

@@ -26,17 +26,18 @@ type Event struct {
 // Events returns all events of the domain event stream, in order.
 func (c *Cluster) Events(t testing.TB) []Event {
 	t.Helper()
-	events, err := c.NATS.events(t.Context(), strings.ToUpper(busPrefix)+"_EVENTS")
+	events, err := readEvents(t.Context(), c.engines.NATS, strings.ToUpper(busPrefix)+"_EVENTS")
 	if err != nil {
 		t.Fatalf("events: %v", err)
 	}
 	return events
 }
 
-func (n *NATS) events(ctx context.Context, stream string) ([]Event, error) {
+// readEvents returns the messages of a stream, in order.
+func readEvents(ctx context.Context, url, stream string) ([]Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
-	nc, err := nats.Connect(n.URL())
+	nc, err := nats.Connect(url)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (n *NATS) events(ctx context.Context, stream string) ([]Event, error) {
 // Publish publishes an event as a service does, with a new identifier.
 func (c *Cluster) Publish(t testing.TB, e Event) {
 	t.Helper()
-	nc, err := nats.Connect(c.NATS.URL())
+	nc, err := nats.Connect(c.engines.NATS)
 	if err != nil {
 		t.Fatal(err)
 	}
