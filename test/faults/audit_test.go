@@ -155,8 +155,8 @@ func (s *seller) settle(t *testing.T, booking *pgx.Conn) {
 	})
 }
 
-// audit settles the seller's rows and checks them in three ways: row by row against each other,
-// against the recorded answers, and with the operator's verify and reconcile commands.
+// audit settles the seller's rows and checks them in four ways: row by row against each other,
+// against the recorded answers, against the reports, and with the operator's verify and reconcile commands.
 func (s *seller) audit(t *testing.T) {
 	t.Helper()
 	s.settle(t, s.m.connect(t, "booking"))
@@ -167,6 +167,7 @@ func (s *seller) audit(t *testing.T) {
 	s.auditDates(t, stored)
 	s.auditOrders(t, stored.bookings)
 	s.auditPasses(t, stored)
+	s.auditReports(t)
 	s.verify(t)
 }
 
@@ -304,7 +305,8 @@ func (s *seller) verify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	services := []string{"--company", s.company.ID, "--booking", s.m.Booking, "--pass", s.m.Pass, "--subscription", s.m.Subscription, "--media", s.m.Media, "--reports", s.m.Reports}
+	services := []string{"--company", s.company.ID, "--booking", s.m.Booking, "--pass", s.m.Pass, "--subscription", s.m.Subscription,
+		"--customer", s.m.Customer, "--media", s.m.Media, "--reports", s.m.Reports}
 	for _, command := range [][]string{{"verify"}, {"reconcile", "--settle", "1s"}} {
 		result := harness.Run(t, harness.Command{
 			Program: "reservectl", Args: append(command, services...), Env: map[string]string{"RESERVATION_TOKEN": issued.GetAccessToken()},
