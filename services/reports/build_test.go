@@ -8,11 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/subjects"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 )
 
@@ -163,6 +168,40 @@ func TestRebuild(t *testing.T) {
 		w.handle(b.take()...)
 		if got := read(); !got.GetComplete() || !got.GetAsOf().AsTime().Equal(began) {
 			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("keeps deletions, so that an earlier event that arrives later brings nothing back", func(t *testing.T) { // invariants 2 and 3
+		w := open(t)
+		b := quiet(w)
+		c := &customerv1.CustomerSnapshot{Id: id.New[id.Customer]().String(), Version: 1, CreatedAt: timestamppb.New(began)}
+		e := &bookingv1.Event{
+			Id: id.New[id.Event]().String(), Version: 1, Title: "Vinyasa", Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
+			Dates: []*bookingv1.EventDate{{Id: id.New[id.EventDate]().String(), StartsAt: timestamppb.New(began), Timezone: w.zone, Capacity: proto.Int32(5)}},
+		}
+		b.publish(subjects.CustomerCreated, &customerv1.CustomerCreated{Customer: c})
+		b.publish(subjects.EventCreated, &bookingv1.EventCreated{Event: e})
+		created := b.take()
+		deleted := proto.CloneOf(c)
+		deleted.Version, deleted.DeletedAt = 2, timestamppb.New(began)
+		b.publish(subjects.CustomerDeleted, &customerv1.CustomerDeleted{Customer: deleted})
+		b.publish(subjectEventDeleted, &bookingv1.EventDeleted{EventId: e.Id, Version: 2})
+		w.handle(b.take()...)
+		for range 2 { // the next build has them from the one before
+			w.rebuild()
+		}
+		w.handle(created...)
+		for _, f := range w.verify().facts {
+			if f.GetStatus() != "deleted" {
+				t.Errorf("got %v", f)
+			}
+		}
+		people, err := w.client.GetCustomers(w.ctx(), &reportsv1.GetCustomersRequest{})
+		if err != nil || people.GetTotal().GetTotal() != 0 {
+			t.Errorf("got %v, %v", people, err)
+		}
+		dates, err := w.client.GetAttendance(w.ctx(), &reportsv1.GetAttendanceRequest{})
+		if err != nil || dates.GetTotal().GetDates() != 0 {
+			t.Errorf("got %v, %v", dates, err)
 		}
 	})
 	t.Run("tries again after a failure, and says why it failed", func(t *testing.T) {

@@ -12,7 +12,8 @@
 //
 // The read models of a company have a generation. A rebuild creates the next one, applies the events to both
 // from then on, reads the snapshots, and then switches the reports over in one commit. The old generation is
-// deleted in the background.
+// deleted in the background. Snapshots do not have what was deleted, so the next generation begins with the
+// deletions that the current one knows: an earlier event that arrives later brings nothing back.
 //
 //	building ── snapshots read ──▶ current ── the next one is complete ──▶ retired: deleted
 //	   └── the company was deleted or reset: deleted

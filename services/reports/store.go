@@ -30,6 +30,12 @@ const (
 	startSQL = `with n as (update progress set last_generation = last_generation + 1 where company_id = $1 returning last_generation)
 		insert into generations (company_id, generation, state, timezone, step, started_at, lease_until)
 		select $1, last_generation, 'building', $2, $3, $4, $4 from n returning generation, state, timezone`
+
+	// These statements copy from generation $2 to $3 what snapshots do not have: the deletions of customers and events.
+	keepDeletedCustomersSQL = `insert into customers (company_id, generation, id, version, created_on, is_deleted)
+		select company_id, $3, id, version, created_on, true from customers where company_id = $1 and generation = $2 and is_deleted`
+	keepDeletedEventsSQL = `insert into events (company_id, generation, id, version, title, status)
+		select company_id, $3, id, version, title, status from events where company_id = $1 and generation = $2 and status = 'deleted'`
 )
 
 // live is a generation that events are applied to.
@@ -89,9 +95,16 @@ func (l locked) needsBuild() bool {
 	return !l.isBuilding() && (current == nil || l.zone != "" && current.timezone != zoneOf(l.zone))
 }
 
-// start starts a build of a locked company.
+// start starts a build of a locked company. The generation gets the deletions that the current one knows, because
+// earlier events of what was deleted can still arrive. Deletions add to no sum.
 func (s *store) start(ctx context.Context, tx *pg.Tx, company id.Company, l *locked, now time.Time) error {
-	return tx.Pipeline(ctx, pg.Query{SQL: startSQL, Args: []any{company, zoneOf(l.zone), firstStep, now}, Scan: scanLive(&l.live)})
+	err := tx.Pipeline(ctx, pg.Query{SQL: startSQL, Args: []any{company, zoneOf(l.zone), firstStep, now}, Scan: scanLive(&l.live)})
+	current, building := l.of(stateCurrent), l.of(stateBuilding)
+	if err != nil || current == nil || building == nil {
+		return err
+	}
+	args := []any{company, current.number, building.number}
+	return tx.Pipeline(ctx, pg.Query{SQL: keepDeletedCustomersSQL, Args: args}, pg.Query{SQL: keepDeletedEventsSQL, Args: args})
 }
 
 // apply applies facts to a generation of a locked company.
