@@ -242,7 +242,7 @@ func (w *world) auditNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	services := []string{"--company", w.company.ID, "--booking", w.Booking, "--pass", w.Pass,
-		"--subscription", w.Subscription, "--media", w.Media, "--reports", w.Reports}
+		"--subscription", w.Subscription, "--customer", w.Customer, "--media", w.Media, "--reports", w.Reports}
 	run := func(command ...string) harness.Result {
 		return harness.Run(t, harness.Command{
 			Program: "reservectl", Args: append(command, services...), Env: map[string]string{"RESERVATION_TOKEN": issued.GetAccessToken()},
