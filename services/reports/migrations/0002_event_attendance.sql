@@ -27,7 +27,7 @@ create table monthly_attendance (like event_attendance including all) with (fill
 
 select tenant_table('monthly_attendance');
 
--- The service is new in the next release, so no other process changes sums meanwhile.
+-- The service is new in the next release, so no other process changes sums while this runs.
 insert into event_attendance
     select d.company_id, d.generation, d.day, d.event_id, false, count(*), sum(coalesce(a.booked, 0)), sum(coalesce(a.attended, 0)),
             sum(coalesce(a.no_shows, 0)), sum(coalesce(a.cancelled, 0)), sum(coalesce(a.cancelled_late, 0)), sum(coalesce(d.capacity, 0)),
