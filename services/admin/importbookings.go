@@ -110,8 +110,8 @@ func (run *importRun) purchaseOf(rows []csvfile.Row) (*bookingv1.ImportedTransac
 		if cells.failed != nil {
 			return nil, &rowRefusal{n, cells.failed.Field, cells.failed.Error()}
 		}
-		if purchaserOf(row) != purchaserOf(rows[0]) {
-			return nil, &rowRefusal{n, "purchaser_email", fmt.Sprintf("the bookings of a purchase have one purchaser, but line %d has another one", rows[0].Line)}
+		if other := purchaserNamed(row); !other.isEmpty() && other != purchaserOf(rows) {
+			return nil, &rowRefusal{n, "purchaser_email", "another purchaser than in the rows before: a purchase has one"}
 		}
 	}
 	return t, nil
@@ -187,13 +187,20 @@ func attendeeNamed(row csvfile.Row) customerName {
 	return customerName{row.Get("customerid"), row.Get("email"), "customer_id", "email"}
 }
 
-// purchaserOf returns how a row names the purchaser: the customer who attends, if nobody else is named.
-func purchaserOf(row csvfile.Row) customerName {
-	purchaser := customerName{row.Get("purchaserid"), row.Get("purchaseremail"), "purchaser_id", "purchaser_email"}
-	if purchaser.isEmpty() {
-		return attendeeNamed(row)
+// purchaserNamed returns how a row names the purchaser, if it does.
+func purchaserNamed(row csvfile.Row) customerName {
+	return customerName{row.Get("purchaserid"), row.Get("purchaseremail"), "purchaser_id", "purchaser_email"}
+}
+
+// purchaserOf returns the purchaser of the rows of a purchase: the first one named, or else the customer who attends in
+// the first row.
+func purchaserOf(rows []csvfile.Row) customerName {
+	for _, row := range rows {
+		if purchaser := purchaserNamed(row); !purchaser.isEmpty() {
+			return purchaser
+		}
 	}
-	return purchaser
+	return attendeeNamed(rows[0])
 }
 
 // resolvePurchases looks up the customers and the passes of a batch.
@@ -201,8 +208,9 @@ func (run *importRun) resolvePurchases(items []*importItem[*bookingv1.ImportedTr
 	var names []customerName
 	var passes []string
 	for _, item := range items {
+		names = append(names, purchaserOf(item.rows))
 		for _, row := range item.rows {
-			names = append(names, purchaserOf(row), attendeeNamed(row))
+			names = append(names, attendeeNamed(row))
 			if pass := row.Get("customerpassid"); pass != "" && len(pass) <= 200 {
 				passes = append(passes, pass)
 			}
@@ -244,7 +252,7 @@ func (r *request) passesNamed(names []string) (map[string]string, error) {
 
 // setCustomers sets the customers of a purchase, or refuses it.
 func setCustomers(item *importItem[*bookingv1.ImportedTransaction], known knownCustomers) {
-	purchaser, column, reason := known.find(purchaserOf(item.rows[0]))
+	purchaser, column, reason := known.find(purchaserOf(item.rows))
 	if item.thing.Customer = purchaser; purchaser == "" {
 		item.refuse(0, column, reason)
 		return

@@ -92,8 +92,14 @@ func newImportWorld(t *testing.T) (*world, *importing) {
 	return w, i
 }
 
-// upload sends a file with a form of this session: field, value, field, value, …
+// upload sends a file of customers with a form of this session: field, value, field, value, …
 func (w *world) upload(step, file string, pairs ...string) answer {
+	w.t.Helper()
+	return w.uploadOf("customers", step, file, pairs...)
+}
+
+// uploadOf sends a file of things of a kind.
+func (w *world) uploadOf(kind, step, file string, pairs ...string) answer {
 	w.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -103,7 +109,7 @@ func (w *world) upload(step, file string, pairs ...string) answer {
 			w.t.Fatal(err)
 		}
 	}
-	part, err := form.CreateFormFile("file", "customers.csv")
+	part, err := form.CreateFormFile("file", kind+".csv")
 	if err == nil {
 		_, err = io.WriteString(part, file)
 	}
@@ -113,7 +119,7 @@ func (w *world) upload(step, file string, pairs ...string) answer {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	req, err := http.NewRequest(http.MethodPost, w.server.URL+"/imports/customers?step="+step, &body)
+	req, err := http.NewRequest(http.MethodPost, w.server.URL+"/imports/"+kind+"?step="+step, &body)
 	if err != nil {
 		w.t.Fatal(err)
 	}
