@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"reservation.dev/platform/config"
@@ -127,7 +128,18 @@ func poolConfig(cfg Config) (*pgxpool.Config, error) {
 	if pc.ConnConfig.ConnectTimeout == 0 {
 		pc.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
+	pc.ConnConfig.DialFunc = dialFunc(pc.ConnConfig.ConnectTimeout)
+	pc.ConnConfig.ValidateConnect = validator(pc.ConnConfig)
 	return pc, nil
+}
+
+// validator returns the check of a new connection that the URL chooses with target_session_attrs.
+// Without it, a standby is refused, because a service would answer from old data and could not write.
+func validator(cc *pgx.ConnConfig) pgconn.ValidateConnectFunc {
+	if cc.ValidateConnect != nil {
+		return cc.ValidateConnect
+	}
+	return pgconn.ValidateConnectTargetSessionAttrsPrimary
 }
 
 // setDefaults adds the defaults that params does not set.

@@ -30,6 +30,7 @@ func renew(cfg Config, log *slog.Logger) func(context.Context, *pgx.ConnConfig) 
 		cc.Host, cc.Port, cc.Database = fresh.Host, fresh.Port, fresh.Database
 		cc.User, cc.Password = fresh.User, fresh.Password
 		cc.TLSConfig, cc.Fallbacks = fresh.TLSConfig, fresh.Fallbacks
+		cc.ValidateConnect = validator(fresh)
 		return nil
 	}
 }

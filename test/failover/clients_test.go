@@ -140,7 +140,7 @@ func (c *client) write(ctx context.Context, method, path string, body map[string
 	return made.ID, nil
 }
 
-// register books a class. A full class is no error.
+// register books a class. It returns "" if the class is full.
 func (c *client) register(ctx context.Context, event, pass string) (string, error) {
 	body := map[string]any{"customerId": c.customer}
 	if pass != "" {

@@ -27,9 +27,17 @@ type world struct {
 	rows    []row
 }
 
+// outage is something that is killed, and later comes back.
+type outage struct {
+	what, how    string
+	kill, revive func(*testing.T)
+	// noEvents reports that requests succeed without it, but webhooks wait.
+	noEvents bool
+}
+
 // row is a line of the printed table.
 type row struct {
-	killed, role         string
+	outage
 	gap, waited, restore time.Duration
 }
 
@@ -42,10 +50,10 @@ func TestFailover(t *testing.T) {
 	victims := w.services()
 	rand.Shuffle(len(victims), func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
 	for _, p := range victims {
-		w.kill(t, p.Program, "one of two", func(t *testing.T) { p.Kill(t) }, func(t *testing.T) { p.Restart(t) })
+		w.kill(t, outage{what: p.Program, how: "one of two", kill: func(t *testing.T) { p.Kill(t) }, revive: func(t *testing.T) { p.Start(t) }})
 	}
-	nats := w.engines.machines[rand.IntN(machineCount)]
-	w.kill(t, "NATS server", "one of three", func(t *testing.T) { nats.server.Kill(t) }, func(t *testing.T) { nats.server.Start(t) })
+	w.killNATS(t, 1)
+	w.killNATS(t, 2)
 	w.killPrimary(t)
 	w.killMachine(t, w.engines.standby(t), "machine with the standby")
 	w.killMachine(t, w.engines.machines[machineCount-1], "machine with only etcd and NATS")
@@ -124,10 +132,30 @@ func (w *world) newTraffic(t *testing.T) *traffic {
 	return s
 }
 
+// killNATS kills some NATS servers. Without two of three, JetStream stores nothing.
+func (w *world) killNATS(t *testing.T, n int) {
+	t.Helper()
+	servers := slices.Clone(w.engines.machines)
+	rand.Shuffle(len(servers), func(i, j int) { servers[i], servers[j] = servers[j], servers[i] })
+	w.kill(t, outage{
+		what: "NATS", how: fmt.Sprintf("%d of %d servers", n, len(servers)), noEvents: n > 1,
+		kill: func(t *testing.T) {
+			for _, m := range servers[:n] {
+				m.server.Kill(t)
+			}
+		},
+		revive: func(t *testing.T) {
+			for _, m := range servers[:n] {
+				m.server.Start(t)
+			}
+		},
+	})
+}
+
 // killMachine kills a whole machine.
 func (w *world) killMachine(t *testing.T, m *machine, what string) {
 	t.Helper()
-	w.kill(t, what, fmt.Sprintf("%d processes", len(m.engines)+len(m.parts)), m.kill, m.revive)
+	w.kill(t, outage{what: what, how: fmt.Sprintf("%d processes", len(m.engines)+len(m.parts)), kill: m.kill, revive: m.revive})
 }
 
 // killPrimary kills the machine of the primary, whose standby must take over.
@@ -143,7 +171,7 @@ func (w *world) killPrimary(t *testing.T) {
 func (w *world) suspendPrimary(t *testing.T) {
 	t.Helper()
 	before := w.engines.primary(t)
-	w.kill(t, "machine with the primary", "suspended", before.suspend, before.reset)
+	w.kill(t, outage{what: "machine with the primary", how: "suspended", kill: before.suspend, revive: before.reset})
 	w.hasNewPrimary(t, before)
 }
 
@@ -156,28 +184,31 @@ func (w *world) hasNewPrimary(t *testing.T, before *machine) {
 
 // kill kills something, waits until the clients get answers without it, brings it back, and waits
 // until everything is complete again.
-func (w *world) kill(t *testing.T, what, role string, kill, revive func(*testing.T)) {
+func (w *world) kill(t *testing.T, o outage) {
 	t.Helper()
 	if t.Failed() {
 		return
 	}
 	from := time.Now()
-	kill(t)
+	o.kill(t)
 	w.traffic.awaitMore(t)
-	w.awaitWebhook(t)
+	if !o.noEvents {
+		w.awaitWebhook(t)
+	}
 	back := time.Now()
-	revive(t)
+	o.revive(t)
 	for _, p := range slices.Concat(w.engines.machines[0].parts, w.engines.machines[1].parts) {
 		p.AwaitReady(t)
 	}
 	harness.Eventually(t, settleLimit, func() error { return w.engines.complete(t.Context()) })
 	w.traffic.awaitMore(t)
-	r := row{killed: what, role: role, restore: time.Since(back)}
+	w.awaitWebhook(t)
+	r := row{outage: o, restore: time.Since(back)}
 	r.gap, r.waited = w.traffic.longest(from, time.Now())
 	w.rows = append(w.rows, r)
-	t.Logf("killed the %s (%s): the longest gap was %s", what, role, r.gap.Round(time.Millisecond))
+	t.Logf("killed the %s (%s): the longest gap was %s", o.what, o.how, r.gap.Round(time.Millisecond))
 	if r.gap > longestGap {
-		t.Errorf("killing the %s: no client got an answer for %s", what, r.gap)
+		t.Errorf("killing the %s: no client got an answer for %s", o.what, r.gap)
 	}
 }
 
@@ -205,7 +236,7 @@ func (w *world) print(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| killed | | longest gap, s | longest wait of a client, s | complete again after, s |\n|---|---|---|---|---|\n")
 	for _, r := range w.rows {
-		fmt.Fprintf(&b, "| %s | %s | %.1f | %.1f | %.1f |\n", r.killed, r.role, r.gap.Seconds(), r.waited.Seconds(), r.restore.Seconds())
+		fmt.Fprintf(&b, "| %s | %s | %.1f | %.1f | %.1f |\n", r.what, r.how, r.gap.Seconds(), r.waited.Seconds(), r.restore.Seconds())
 	}
 	t.Logf("%d requests, %d retries, %d registrations, %d passes\n\n%s", w.traffic.requests.Load(), w.traffic.retries.Load(),
 		len(w.traffic.registrations), len(w.traffic.passes), b.String())
