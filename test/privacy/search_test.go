@@ -82,7 +82,7 @@ func (w *world) inFiles(t *testing.T, mark string) []string {
 	seen := map[string]bool{}
 	err := filepath.WalkDir(w.Dir(), func(path string, entry fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // NATS has deleted it meanwhile
+		case errors.Is(err, fs.ErrNotExist): // NATS has deleted it since it was listed
 			return nil
 		case err != nil:
 			return err
