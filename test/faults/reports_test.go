@@ -38,8 +38,8 @@ func TestReports(t *testing.T) {
 	t.Run("reports are killed during sales and builds", func(t *testing.T) { m.testReportsKilled(t, killed) })
 }
 
-// testRebuilt builds the reports several times during sales. Meanwhile they answer without an error, and show
-// no less than before.
+// testRebuilt builds the reports several times during sales. Until a build ends, they answer without an error, and
+// show no less than before.
 func (m *salesCluster) testRebuilt(t *testing.T, s *seller) {
 	m.sellDuring(t, s, func(answered <-chan struct{}) {
 		await(t, answered, fewestOrders/4)
