@@ -4,8 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
 // testExports exports customers with JavaScript, and imports a file, which stays chosen between the steps.
@@ -48,4 +53,56 @@ func (w *world) testExports(t *testing.T) {
 		b.do("import", clickVisible(`//main//button[normalize-space()="Import 1 customer"]`))
 		b.do("imported", chromedp.WaitVisible(`//main//li[contains(.,"1 customer was imported.")]`))
 	})
+	w.testImportsOfThings(t, b)
+}
+
+// testImportsOfThings imports passes and bookings, and the files of exports again.
+func (w *world) testImportsOfThings(t *testing.T, b *tab) {
+	ctx := w.company.Ctx(t.Context())
+	start := time.Now().Truncate(time.Hour).Add(-7 * 24 * time.Hour).UTC()
+	from(w.op.Passes.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
+		Title: "Former card", TotalUses: 10, ValidityCount: 1, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_YEAR, Price: 9000,
+	})).must(t)
+	from(w.op.Events.CreateEvent(ctx, &bookingv1.CreateEventRequest{
+		Title: "Former class", Type: bookingv1.EventType_EVENT_TYPE_CLASS, PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200}},
+		Dates: []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(start), DurationMinutes: 60}},
+	})).must(t)
+	upload := func(kind, text, checked, button, done string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), kind+".csv")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b.open("/exports?import=" + kind)
+		b.do("choose the file", chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{file}))
+		b.do("check", clickVisible(`//main//button[normalize-space()="Check the file"]`))
+		b.do("checked", chromedp.WaitVisible(`//main//li[contains(.,"`+checked+`")]`))
+		if button != "" {
+			b.do("import", clickVisible(`//main//button[normalize-space()="`+button+`"]`))
+			b.do("imported", chromedp.WaitVisible(`//main//li[contains(.,"`+done+`")]`))
+		}
+	}
+	b.step("imports passes of the customers who were imported", func(*testing.T) {
+		upload("passes", "reference,email,title,start_date,remaining_uses\nBP-1,nora.nile@example.com,Former card,2026-01-01,4\n"+
+			"BP-2,nobody@example.com,Former card,2026-01-01,4\n", "1 pass would be imported.", "Import 1 pass", "1 pass was imported.")
+		b.says("1 row was refused.", "no customer with the e-mail address “nobody@example.com”")
+	})
+	b.step("imports bookings, also those by imported passes", func(*testing.T) {
+		at := start.Format(time.RFC3339)
+		upload("bookings", "reference,email,purchased_at,event,starts_at,method,currency,gross,credits_used,customer_pass_id\n"+
+			"BB-1,nora.nile@example.com,2026-01-01,Former class,"+at+",CASH,GBP,12.00,,\nBB-2,nora.nile@example.com,2026-01-01,former CLASS,"+at+",PASS,,,1,BP-1\n"+
+			"BB-3,nora.nile@example.com,2026-01-01,Another class,"+at+",CASH,GBP,12.00,,\n", "2 bookings would be imported.", "Import 2 bookings", "2 bookings were imported.")
+		b.says("1 row was refused.", "no event with the title", "Another class")
+	})
+	for what, kind := range map[string]string{"passes": "passes", "transactions": "bookings"} {
+		b.step("finds everything of an export of "+what+" again", func(*testing.T) {
+			exported := eval[string](b, `(() => {
+				const file = new XMLHttpRequest();
+				file.open("GET", "/exports/file?what=`+what+`&from=2020-01-01&to=2029-01-01", false);
+				file.send();
+				return file.responseText;
+			})()`)
+			upload(kind, exported, "0 "+kind+" would be imported.", "", "")
+		})
+	}
 }

@@ -42,7 +42,7 @@ func (w *world) places(t *testing.T, b *tab) []place {
 		{"administrators", "/settings/administrators"}, {"audit log", "/settings/audit"},
 		{"webhooks", "/settings/webhooks"}, {"new endpoint", "/settings/webhooks/new"},
 		{"requests", "/settings/requests"}, {"deliveries", "/settings/webhooks/deliveries"}, {"replay", "/settings/webhooks/replay"},
-		{"export and import data", "/exports"}, {"an export with its number of rows", "/exports?what=customers&from=2026-01-01&to=2026-12-31"},
+		{"export and import data", "/exports"}, {"an import of bookings", "/exports?import=bookings"}, {"an export with its number of rows", "/exports?what=customers&from=2026-01-01&to=2026-12-31"},
 		{"reports", "/reports"}, {"takings", "/reports/takings"}, {"takings by product", "/reports/takings?by=product"}, {"attendance", "/reports/attendance"},
 		{"credits", "/reports/credits"}, {"new and lost customers", "/reports/customers"}, {"passes that expire", "/reports/expiring-passes"}, {"passes that expire by type", "/reports/expiring-passes?by=pass_type"}, {"a month", "/reports/month"},
 	}
