@@ -304,32 +304,3 @@ func TestOwnAppointments(t *testing.T) { // invariant 51
 		t.Errorf("after the cancellation, Max sees %v", got)
 	}
 }
-
-// Every RPC accepts the tokens of exactly the roles that have one of its scopes.
-func TestRoles(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for _, role := range roles.All() {
-		ctx := bearer(t.Context(), w.issuer.Sign(token.Claims{Kind: token.KindAdministrator, Company: w.company, Scopes: role.Scopes()}))
-		accepted := 0
-		for method, needed := range Policy() {
-			if strings.HasSuffix(method, "/ReadCalendar") || strings.HasSuffix(method, "/ImportTransactions") || strings.HasSuffix(method, "/ImportAppointments") {
-				continue // public, or a stream
-			}
-			may := slices.ContainsFunc(strings.Split(needed, "|"), func(s string) bool { return slices.Contains(role.Scopes(), s) })
-			err := w.conn.Invoke(ctx, method, &bookingv1.GetEventRequest{}, &bookingv1.GetEventResponse{})
-			if refused := err != nil && fault.From(err).Reason == fault.ReasonInsufficientScope; refused == may {
-				t.Errorf("%s calls %s: %v", role, method, err)
-			}
-			if may {
-				accepted++
-			}
-			if role == roles.Teacher && may && !strings.Contains(method, ".OwnClassService/") {
-				t.Errorf("a teacher may call %s", method)
-			}
-		}
-		if accepted == 0 {
-			t.Errorf("%s may call nothing", role)
-		}
-	}
-}

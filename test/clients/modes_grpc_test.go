@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"reservation.dev/platform/roles"
 	"reservation.dev/platform/rpc"
 	accessv1 "reservation.dev/proto/gen/reservation/access/v1"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -204,7 +205,7 @@ func (w *modeWorld) testControl(t *testing.T, operator *harness.Operator, s *sid
 		}
 		failures := m.refusals(s.company.Ctx(t.Context()), s.rpcs)
 		if slices.ContainsFunc(failures, func(failure string) bool { return strings.Contains(failure, "PermissionDenied") }) {
-			signed, err := operator.Administrators.Authenticate(t.Context(), &authv1.AuthenticateRequest{SessionToken: signIn(t, operator, s.company)})
+			signed, err := operator.Administrators.Authenticate(t.Context(), &authv1.AuthenticateRequest{SessionToken: signIn(t, operator, s.company, roles.Owner)})
 			if err != nil {
 				t.Fatal(err)
 			}

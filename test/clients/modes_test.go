@@ -13,6 +13,7 @@ import (
 
 	"reservation.dev/devkit/pgserver"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/roles"
 	"reservation.dev/platform/scopes"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	"reservation.dev/test/harness"
@@ -34,7 +35,7 @@ func TestModes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := signIn(t, operator, company)
+	session := signIn(t, operator, company, roles.Owner)
 	invited := &authv1.InviteAdministratorRequest{Email: id.NewUUID().String() + "@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_MANAGER}
 	if _, err := operator.Administrators.InviteAdministrator(company.Ctx(t.Context()), invited); err != nil {
 		t.Fatal(err)
@@ -44,6 +45,9 @@ func TestModes(t *testing.T) {
 	// Credentials in test mode can reset the test data, so theirs is the last turn.
 	t.Run("live mode neither sees nor changes test data", func(t *testing.T) { w.testSeparation(t, live, test) })
 	t.Run("test mode neither sees nor changes live data", func(t *testing.T) { w.testSeparation(t, test, live) })
+	t.Run("every RPC accepts exactly the roles that have one of its scopes", func(t *testing.T) {
+		w.testRoles(t, operator, operator.NewCompany(t, "Europe/London"))
+	})
 	t.Run("the RPCs in these tests find what belongs to the caller", func(t *testing.T) { w.testControl(t, operator, live) })
 }
 
@@ -57,13 +61,15 @@ type side struct {
 	seen    map[string]bool   // its identifiers
 }
 
-// signIn returns the session of a new owner of a company.
-func signIn(t *testing.T, operator *harness.Operator, company *harness.Company) string {
+// signIn returns the session of a new administrator of a company.
+func signIn(t *testing.T, operator *harness.Operator, company *harness.Company, role roles.Role) string {
 	t.Helper()
 	const password = "correct horse battery"
-	made, err := operator.Administrators.CreateAdministrator(company.Ctx(t.Context()), &authv1.CreateAdministratorRequest{
-		Email: id.NewUUID().String() + "@example.com", Name: "Ada", Password: password, Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER,
-	})
+	req := &authv1.CreateAdministratorRequest{Email: id.NewUUID().String() + "@example.com", Name: "Ada", Password: password, Role: role.Message()}
+	if role == roles.Teacher {
+		req.StaffId = id.New[id.StaffMember]().String()
+	}
+	made, err := operator.Administrators.CreateAdministrator(company.Ctx(t.Context()), req)
 	if err != nil {
 		t.Fatal(err)
 	}
