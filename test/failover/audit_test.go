@@ -241,7 +241,7 @@ func (w *world) auditNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	services := []string{"--company", w.company.ID, "--booking", w.Booking, "--pass", w.Pass,
+	services := []string{"--company", w.company.ID, "--customer", w.Customer, "--booking", w.Booking, "--pass", w.Pass,
 		"--subscription", w.Subscription, "--customer", w.Customer, "--media", w.Media, "--reports", w.Reports}
 	run := func(command ...string) harness.Result {
 		return harness.Run(t, harness.Command{

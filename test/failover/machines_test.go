@@ -78,7 +78,9 @@ func (m *machine) signalPostgres(signal syscall.Signal) {
 }
 
 // suspend stops every process of the machine. It keeps its connections but answers nothing.
-func (m *machine) suspend(*testing.T) {
+func (m *machine) suspend(t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() { m.kill(t) }) // a suspended process does not end otherwise
 	for _, p := range m.engines {
 		p.Pause()
 	}
