@@ -12,8 +12,8 @@ import (
 
 // Reasons in the ledger for the difference between the uses that an imported pass was assigned with and those left.
 const (
-	reasonUsedBefore  = "Used before the import"
-	reasonAddedBefore = "Added before the import"
+	noteUsedBefore  = "Used before the import"
+	noteAddedBefore = "Added before the import"
 )
 
 // importedPass is a pass of an earlier system.
@@ -129,9 +129,9 @@ func importedLedger(p CustomerPass, actor string, at moment) []LedgerEntry {
 	if difference == 0 {
 		return entries
 	}
-	reason := reasonUsedBefore
+	reason := noteUsedBefore
 	if difference > 0 {
-		reason = reasonAddedBefore
+		reason = noteAddedBefore
 	}
 	return append(entries, LedgerEntry{
 		Sequence: 2, Kind: entryAdjusted, Credits: difference, Balance: p.RemainingUses, Actor: actor, CreatedAt: at.now, Day: &at.today, Reason: reason,

@@ -97,7 +97,7 @@ func TestImportCustomerPasses(t *testing.T) { // invariant 21
 			ledger = append(ledger, fmt.Sprint(e.GetSequence(), e.GetKind(), e.GetCredits(), e.GetBalance(), e.GetReason(), e.GetCreatedAt().AsTime().Equal(sold)))
 		}
 		if diff := cmp.Diff([]string{fmt.Sprint(1, passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_ASSIGNED, 12, 12, "", true),
-			fmt.Sprint(2, passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_ADJUSTED, -7, 5, reasonUsedBefore, false)}, ledger); diff != "" {
+			fmt.Sprint(2, passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_ADJUSTED, -7, 5, noteUsedBefore, false)}, ledger); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 		published := w.published()
