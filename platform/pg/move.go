@@ -41,8 +41,11 @@ const (
 
 	setMoveCheckSQL = `select app_set_move_check()`
 
-	effectSQL = `update company_moves set state = $2, effective_at = clock_timestamp() + make_interval(secs => $3), other_cell = $4
-		where company = $1 returning effective_at`
+	// effectSQL sets the state. A mark that counts already keeps counting.
+	effectSQL = `update company_moves m set state = $2, other_cell = $4,
+			effective_at = case when m.effective_at <= clock_timestamp() then m.effective_at else clock_timestamp() + make_interval(secs => $3) end
+		from company_moves before where m.company = $1 and before.company = $1
+		returning m.effective_at, before.effective_at = m.effective_at`
 
 	isEarlySQL = `select clock_timestamp() < $1`
 
@@ -68,7 +71,7 @@ func MoveOf(ctx context.Context, c *pgx.Conn, company id.Company) (*Move, error)
 }
 
 // MarkMove sets the state of a company that moves. c must belong to the owner of the tables. The mark counts for
-// transactions that begin a moment later; see AwaitMove.
+// transactions that begin a moment later (see AwaitMove), unless the company has a mark already.
 func MarkMove(ctx context.Context, c *pgx.Conn, company id.Company, state MoveState, otherCell string) (*Move, error) {
 	key := uuid.UUID(company)
 	err := pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
@@ -83,10 +86,14 @@ func MarkMove(ctx context.Context, c *pgx.Conn, company id.Company, state MoveSt
 	}
 	for range markAttempts {
 		m := &Move{State: state, OtherCell: otherCell}
-		if err := c.QueryRow(ctx, effectSQL, key, state, markMargin.Seconds(), otherCell).Scan(&m.EffectiveAt); err != nil {
+		var counts, early bool
+		err := c.QueryRow(ctx, effectSQL, key, state, markMargin.Seconds(), otherCell).Scan(&m.EffectiveAt, &counts)
+		if err != nil {
 			return nil, fmt.Errorf("mark: %w", err)
 		}
-		var early bool
+		if counts {
+			return m, nil
+		}
 		if err := c.QueryRow(ctx, isEarlySQL, m.EffectiveAt).Scan(&early); err != nil {
 			return nil, fmt.Errorf("mark: %w", err)
 		}
