@@ -1,8 +1,10 @@
 package cells
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -176,21 +178,33 @@ func newCommand(t *testing.T, company string, from, to *cell) *command {
 	}}
 }
 
-// run runs the command, and kills it after a time; 0: never. done reports whether it succeeded.
-func (c *command) run(t *testing.T, kill time.Duration, more ...string) (out string, done bool) {
+// run runs the command. If kill is not empty, it kills it a moment after a line with that text. done reports whether
+// the command succeeded.
+func (c *command) run(t *testing.T, kill string, more ...string) (out string, done bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	if kill > 0 {
-		ctx, cancel = context.WithTimeout(ctx, kill)
-		defer cancel()
-	}
 	cmd := exec.CommandContext(ctx, c.path, append(c.args[:len(c.args):len(c.args)], more...)...)
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	t.Logf("company move %v (killed after %s): %v\n%s%s", more, kill, err, stderr.String(), stdout.String())
-	if err != nil && ctx.Err() == nil {
+	var stdout strings.Builder
+	cmd.Stdout = &stdout
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	killed := false
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		t.Log("reservectl: " + lines.Text())
+		if kill != "" && !killed && strings.Contains(lines.Text(), kill) {
+			killed = true
+			time.AfterFunc(time.Duration(rand.IntN(150))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		}
+	}
+	err = cmd.Wait()
+	t.Logf("company move %v, killed after %q: %v %s", more, kill, err, stdout.String())
+	if err != nil && !killed {
 		t.Fatal("the command failed")
 	}
 	return stdout.String(), err == nil
