@@ -300,17 +300,19 @@ func TestCompanyMovesWhileItIsUsed(t *testing.T) {
 	move := newCommand(t, moving.company.ID, west, east)
 
 	t.Log("an aborted move leaves no trace")
-	if _, done := move.run(t, "copying booking"); done {
-		t.Fatal("the move was to be killed")
+	for _, kill := range []string{"copying booking", "requests are refused"} {
+		if _, done := move.run(t, kill); done {
+			t.Fatal("the move was to be killed")
+		}
+		move.run(t, "", "--abort")
+		if n := west.leftovers(t) + east.leftovers(t); n != 0 {
+			t.Errorf("%d publications, slots, subscriptions and marks are left", n)
+		}
+		if n := east.rows(t, company); n != 0 {
+			t.Errorf("%d rows are left in east", n)
+		}
+		f.awaitMore(t)
 	}
-	move.run(t, "", "--abort")
-	if n := west.leftovers(t) + east.leftovers(t); n != 0 {
-		t.Errorf("%d publications, slots, subscriptions and marks are left", n)
-	}
-	if n := east.rows(t, company); n != 0 {
-		t.Errorf("%d rows are left in east", n)
-	}
-	f.awaitMore(t)
 
 	f.mu.Lock()
 	before := maps.Clone(f.passes)

@@ -27,15 +27,13 @@ type table struct {
 	Name    string
 	Columns []string // quoted, by name
 	Keyed   bool     // the primary key contains company_id
-	Leaves  []string // the tables that have the rows: its partitions, or itself
 }
 
 // tablesSQL lists the tables under the tenants' policy. The outbox is empty when a company moves.
 const tablesSQL = `select c.relname::text as name,
 		array(select quote_ident(a.attname) from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped order by 1) as columns,
 		exists (select from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = any (i.indkey)
-			where i.indrelid = c.oid and i.indisprimary and a.attname = 'company_id') as keyed,
-		array(select quote_ident(l.relname) from pg_partition_tree(c.oid) t join pg_class l on l.oid = t.relid where t.isleaf order by 1) as leaves
+			where i.indrelid = c.oid and i.indisprimary and a.attname = 'company_id') as keyed
 	from pg_class c
 	where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
 		and c.relname <> 'outbox_events' and exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'tenant')
@@ -163,10 +161,15 @@ func (d *database) deleteRows(ctx context.Context, c *pgx.Conn, companies []id.C
 	return deleted, nil
 }
 
+// leavesSQL lists the tables that have the rows of a table: its partitions, or itself.
+const leavesSQL = `select array(
+	select quote_ident(c.relname) from pg_class c where c.oid = to_regclass($1) and c.relkind = 'r'
+	union select quote_ident(l.relname) from pg_partition_tree(to_regclass($1)) p join pg_class l on l.oid = p.relid where p.isleaf
+	order by 1)`
+
 // leavesOf returns the tables that have the rows of t in one cell, because the cells can have other partitions.
 func leavesOf(ctx context.Context, c *pgx.Conn, t table) ([]string, error) {
-	return one[[]string](ctx, c, `select array(select quote_ident(l.relname) from pg_partition_tree(to_regclass($1)) p
-		join pg_class l on l.oid = p.relid where p.isleaf order by 1)`, t.quoted())
+	return one[[]string](ctx, c, leavesSQL, t.quoted())
 }
 
 func deleteLeaf(ctx context.Context, c *pgx.Conn, leaf string, companies []id.Company) (deleted int64, err error) {
