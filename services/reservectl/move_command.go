@@ -26,6 +26,8 @@ const (
 	leastFreeze   = time.Second
 	mostFreeze    = 10 * time.Minute
 	defaultFreeze = 30 * time.Second
+	// verifyWait is how long a verification waits for events to be handled.
+	verifyWait = time.Minute
 )
 
 func (a *app) companyMove() *cobra.Command {
@@ -141,7 +143,7 @@ func (a *app) mover(o moveOptions) (*move.Mover, error) {
 func (a *app) verifyIn(ctx context.Context, cell *move.Cell, company id.Company) error {
 	in := &app{in: a.in, out: a.errOut, errOut: a.errOut, output: a.output}
 	in.access.file, in.access.tls, in.access.CompanyID = cell.Credentials, a.access.tls, company.String()
-	return in.withStores(ctx, in.verify)
+	return in.withStores(ctx, func(s stores) error { return in.verify(s, verifyWait) })
 }
 
 // instructions is the directory of an installation without one: it tells the operator what to change.

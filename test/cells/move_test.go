@@ -188,7 +188,7 @@ func (f *traffic) check(t *testing.T, c *cell) {
 		want         int
 	}{
 		"bookings":           {"booking", `select count(*) from bookings where company_id = $1`, len(f.booked)},
-		"cancelled bookings": {"booking", `select count(*) from bookings where company_id = $1 and state = 'cancelled'`, len(f.cancelled)},
+		"cancelled bookings": {"booking", `select count(*) from bookings where company_id = $1 and is_cancelled`, len(f.cancelled)},
 		"passes":             {"pass", `select count(*) from customer_passes where company_id = $1`, len(f.passes)},
 	} {
 		if got := query[int](t, c, n.service, n.sql, company); got != n.want {
@@ -280,50 +280,61 @@ func (d *deliveries) await(t *testing.T, booked map[string]string) {
 	}
 }
 
-// TestCompanyMovesWhileItIsUsed moves a company between two cells while people book, cancel and buy passes, and
-// kills the command at random times.
-func TestCompanyMovesWhileItIsUsed(t *testing.T) {
-	t.Parallel()
+// town is two cells, the companies in them, and what people do there.
+type town struct {
+	west, east                   *cell
+	moving, neighbour, resident  *shop // the neighbour stays in west, the resident in east
+	movings, neighbours, natives *traffic
+	received                     *deliveries
+	company                      string // the moving one, as rows have it
+	move                         *command
+}
+
+func newTown(t *testing.T) *town {
+	t.Helper()
 	harness.Program(t, "standalone", "reservectl")
 	var s shared
-	west := newCell(t, "west", &s)
-	east := newCell(t, "east", &s)
-	moving, neighbour := open(t, west), open(t, west)
-	resident := open(t, east)
-	moving.company.TestMode(t)
-	received := &deliveries{messages: map[string]map[string]int{}}
-	moving.company.NewEndpoint(t, west.Listen(t, received))
-	company := uuidOf(t, moving.company.ID)
+	w := &town{west: newCell(t, "west", &s), east: newCell(t, "east", &s), received: &deliveries{messages: map[string]map[string]int{}}}
+	w.moving, w.neighbour, w.resident = open(t, w.west), open(t, w.west), open(t, w.east)
+	w.moving.company.TestMode(t)
+	w.moving.company.NewEndpoint(t, w.west.Listen(t, w.received))
+	w.company = uuidOf(t, w.moving.company.ID)
+	w.move = newCommand(t, w.moving.company.ID, w.west, w.east)
+	w.movings, w.neighbours, w.natives = w.moving.start(t), w.neighbour.start(t), w.resident.start(t)
+	w.movings.awaitMore(t)
+	return w
+}
 
-	f, next, there := moving.start(t), neighbour.start(t), resident.start(t)
-	f.awaitMore(t)
-	move := newCommand(t, moving.company.ID, west, east)
-
-	t.Log("an aborted move leaves no trace")
-	for _, kill := range []string{"copying booking", "requests are refused"} {
-		if _, done := move.run(t, kill); done {
-			t.Fatal("the move was to be killed")
-		}
-		move.run(t, "", "--abort")
-		if n := west.leftovers(t) + east.leftovers(t); n != 0 {
-			t.Errorf("%d publications, slots, subscriptions and marks are left", n)
-		}
-		if n := east.rows(t, company); n != 0 {
-			t.Errorf("%d rows are left in east", n)
-		}
-		f.awaitMore(t)
+// aborts stops a move after a line and aborts it, which leaves no trace.
+func (w *town) aborts(t *testing.T, kill string) {
+	t.Helper()
+	if _, done := w.move.run(t, kill); done {
+		t.Fatal("the move was to be killed")
 	}
+	w.move.run(t, "", "--abort")
+	if n := w.west.leftovers(t) + w.east.leftovers(t); n != 0 {
+		t.Errorf("%d publications, slots, subscriptions and marks are left", n)
+	}
+	if n := w.east.rows(t, w.company); n != 0 {
+		t.Errorf("%d rows are left in east", n)
+	}
+	w.movings.awaitMore(t)
+}
 
-	f.mu.Lock()
-	before := maps.Clone(f.passes)
-	f.mu.Unlock()
+// moves moves the company. The command is killed after each of the lines, and repeated. Then everything that was
+// acknowledged must be in east, once.
+func (w *town) moves(t *testing.T, kills ...string) {
+	t.Helper()
+	w.movings.mu.Lock()
+	before := maps.Clone(w.movings.passes)
+	w.movings.mu.Unlock()
 	out, done := "", false
-	for _, kill := range []string{"copying", "copied; refusing", "requests are refused", "events are handled", "sequences are raised", ""} {
-		if out, done = move.run(t, kill); done {
+	for _, kill := range append(kills, "") {
+		if out, done = w.move.run(t, kill); done {
 			break
 		}
 	}
-	moving.follow(t, east)
+	w.moving.follow(t, w.east)
 	var result struct {
 		State    string
 		FrozenMS int64 `json:"frozen_ms"`
@@ -331,44 +342,64 @@ func TestCompanyMovesWhileItIsUsed(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &result); err != nil || result.State != "moved" {
 		t.Fatalf("%s: %v", out, err)
 	}
-	fmt.Printf("company move: no cell answered for %d ms; %d requests were repeated\n", result.FrozenMS, moving.client.Repeats())
-	f.awaitMore(t)
-	next.awaitMore(t)
-	there.awaitMore(t)
-	for _, one := range []*traffic{f, next, there} {
+	fmt.Printf("company move: no cell answered for %d ms (0: the command was killed); %d requests were repeated\n", result.FrozenMS, w.moving.client.Repeats())
+	all := []*traffic{w.movings, w.neighbours, w.natives}
+	for _, one := range all {
+		one.awaitMore(t)
+	}
+	for _, one := range all {
 		one.end()
 	}
-	f.check(t, east)
-	f.repeat(t, before)
-	f.check(t, east)
-	next.check(t, west)
-	there.check(t, east)
-	for _, other := range []*shop{neighbour, resident} {
+	w.movings.check(t, w.east)
+	w.movings.repeat(t, before)
+	w.movings.check(t, w.east)
+	w.neighbours.check(t, w.west)
+	w.natives.check(t, w.east)
+	for _, other := range []*shop{w.neighbour, w.resident} {
 		if n := other.client.Repeats(); n != 0 {
 			t.Errorf("%d requests of another company were repeated", n)
 		}
 	}
-	received.await(t, f.booked)
+	w.received.await(t, w.movings.booked)
+}
 
-	kept := west.rows(t, uuidOf(t, neighbour.company.ID))
-	move.run(t, "", "--finish")
-	if n := west.rows(t, company); n != 0 {
+// finishes deletes the company in west.
+func (w *town) finishes(t *testing.T) {
+	t.Helper()
+	neighbour := uuidOf(t, w.neighbour.company.ID)
+	kept := w.west.rows(t, neighbour)
+	w.move.run(t, "", "--finish")
+	if n := w.west.rows(t, w.company); n != 0 {
 		t.Errorf("%d rows are left in west", n)
 	}
-	if n := west.rows(t, uuidOf(t, neighbour.company.ID)); n < kept {
+	if n := w.west.rows(t, neighbour); n < kept {
 		t.Errorf("another company had %d rows, and has %d", kept, n)
 	}
-	f.check(t, east)
-	if n := east.leftovers(t); n != 0 {
+	w.movings.check(t, w.east)
+	if n := w.east.leftovers(t); n != 0 {
 		t.Errorf("%d publications, slots, subscriptions and marks are left in east", n)
 	}
-	for _, c := range []*cell{west, east} {
-		for _, other := range []*shop{moving, neighbour, resident} {
-			if (c == west) == (other == neighbour) {
-				c.verify(t, other.company.ID)
-			}
-		}
-	}
+	w.east.verify(t, w.moving.company.ID)
+	w.east.verify(t, w.resident.company.ID)
+	w.west.verify(t, w.neighbour.company.ID)
+}
+
+// TestCompanyMovesWhileItIsUsed moves a company between two cells while people book, cancel and buy passes.
+func TestCompanyMovesWhileItIsUsed(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.moves(t)
+	w.finishes(t)
+}
+
+// TestSlowCompanyMoveSurvivesKills kills the command in each of its phases.
+func TestSlowCompanyMoveSurvivesKills(t *testing.T) {
+	t.Parallel()
+	w := newTown(t)
+	w.aborts(t, "copying booking")
+	w.aborts(t, "requests are refused")
+	w.moves(t, "copying", "copied; refusing", "requests are refused", "events are handled", "sequences are raised")
+	w.finishes(t)
 }
 
 // verify recomputes a company's numbers.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -56,6 +57,28 @@ func (m *Mover) check(ctx context.Context) error {
 	return nil
 }
 
+// A verification that fails is repeated, because a purchase in progress can look like a difference.
+const (
+	verifyAttempts = 3
+	verifyPause    = 2 * time.Second
+)
+
+// verifyOne verifies a company, and repeats it if it fails.
+func (m *Mover) verifyOne(ctx context.Context, cell *Cell, company id.Company) (err error) {
+	for attempt := range verifyAttempts {
+		if attempt > 0 {
+			m.progress("verifying again: %v", err)
+			if err := pause(ctx, verifyPause); err != nil {
+				return err
+			}
+		}
+		if err = m.Verify(ctx, cell, company); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
 // verify verifies the companies that a cell has.
 func (m *Mover) verify(ctx context.Context, cell *Cell, auth *pgx.Conn) error {
 	for _, company := range m.companies {
@@ -64,7 +87,7 @@ func (m *Mover) verify(ctx context.Context, cell *Cell, auth *pgx.Conn) error {
 			return err
 		}
 		if known > 0 {
-			if err := m.Verify(ctx, cell, company); err != nil {
+			if err := m.verifyOne(ctx, cell, company); err != nil {
 				return err
 			}
 		}

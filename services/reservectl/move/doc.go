@@ -1,7 +1,7 @@
 // Package move takes a company from one installation (cell) to another while it is used. docs/COMPANY_MOVE.md
 // describes it for operators, and docs/adr/0029-a-company-moves-by-replication.md why it is as it is.
 //
-// PostgreSQL's logical replication copies the rows and follows their changes. Meanwhile the company uses the
+// PostgreSQL's logical replication copies the rows and follows their changes, while the company uses the
 // source. Then the source refuses its requests for seconds (package pg, Moves), until everything that the requests
 // have caused is in the target. Both sides are compared, and the target opens.
 //

@@ -57,7 +57,7 @@ func (m *Mover) settle(ctx context.Context, b *bus.Bus) error {
 			}
 			return err
 		}
-		// What consumers have published is still in an outbox, or follows last.
+		// Consumers may have published further events, which are still in an outbox or follow last.
 		waiting, err := m.waiting(ctx)
 		if err != nil {
 			return err
