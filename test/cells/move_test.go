@@ -234,8 +234,7 @@ func (d *deliveries) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var message struct {
 		Data struct {
-			Registration struct{ ID string }
-			ID           string
+			RegistrationID string `json:"registrationId"`
 		}
 	}
 	if err == nil {
@@ -245,7 +244,7 @@ func (d *deliveries) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	registration := message.Data.Registration.ID + message.Data.ID
+	registration := message.Data.RegistrationID
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.messages[registration] == nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/devkit/localca"
 	"reservation.dev/devkit/pgserver"
 	"reservation.dev/test/harness"
 )
@@ -36,7 +37,7 @@ type cell struct {
 var services = []string{"auth", "booking", "customer", "media", "pass", "reports", "subscription", "webhook"}
 
 // shared are the files of a cell that the next one has too: the master key, and the authority of receivers.
-type shared struct{ state, authority []byte }
+type shared struct{ state, authority, key []byte }
 
 // newCell starts a cell.
 func newCell(t *testing.T, name string, s *shared) *cell {
@@ -50,6 +51,7 @@ func newCell(t *testing.T, name string, s *shared) *cell {
 		}
 		write(t, filepath.Join(data, "state.json"), s.state)
 		write(t, filepath.Join(data, "webhook-ca.pem"), s.authority)
+		write(t, filepath.Join(data, "webhook-ca.key"), s.key)
 	}
 	c.nats = harness.FreeAddr(t)
 	_, port, err := net.SplitHostPort(c.nats)
@@ -69,6 +71,7 @@ func newCell(t *testing.T, name string, s *shared) *cell {
 		}
 		s.state, _ = json.Marshal(state)
 		s.authority = read(t, c.Credentials.Webhooks.CAFile)
+		s.key = read(t, localca.KeyFile(c.Credentials.Webhooks.CAFile))
 	}
 	return c
 }
