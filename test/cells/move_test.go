@@ -1,6 +1,7 @@
 package cells
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/id"
 	"reservation.dev/test/harness"
@@ -320,6 +322,26 @@ func (w *town) aborts(t *testing.T, kill string) {
 	w.movings.awaitMore(t)
 }
 
+// isLate lets the company have an open transaction during a freeze. The source opens again, and the command says why.
+func (w *town) isLate(t *testing.T) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), w.west.database("booking"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	if _, err := conn.Exec(t.Context(), `begin; select 1`); err != nil {
+		t.Fatal(err)
+	}
+	w.move.mayFail = true
+	out, done := w.move.run(t, "", "--freeze", "3s")
+	w.move.mayFail = false
+	if done || !strings.Contains(out, "booking: transactions that began before the freeze have not ended") || !strings.Contains(out, "open again in west") {
+		t.Errorf("with an open transaction: %v, %s", done, out)
+	}
+	w.movings.awaitMore(t)
+}
+
 // moves moves the company. The command is killed after each of the lines, and repeated. Then everything that was
 // acknowledged must be in east, once.
 func (w *town) moves(t *testing.T, kills ...string) {
@@ -397,6 +419,7 @@ func TestSlowCompanyMoveSurvivesKills(t *testing.T) {
 	w := newTown(t)
 	w.aborts(t, "copying booking")
 	w.aborts(t, "requests are refused")
+	w.isLate(t)
 	w.moves(t, "copying", "copied; refusing", "requests are refused", "events are handled", "sequences are raised")
 	w.finishes(t)
 }
