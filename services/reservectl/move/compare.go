@@ -37,7 +37,7 @@ func (d *database) compare(ctx context.Context, m *Mover) error {
 		g.Go(func() (err error) { to, err = t.digest(gctx, d.to, m.companies); return err })
 		if err := g.Wait(); err != nil {
 			if ctx.Err() != nil {
-				return late{fmt.Sprintf("%s.%s: the rows were not compared in time", d.service, t.Name), err}
+				return late(fmt.Sprintf("%s.%s: the rows were not compared in time", d.service, t.Name))
 			}
 			return fmt.Errorf("%s: %w", t.Name, err)
 		}

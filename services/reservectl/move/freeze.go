@@ -22,20 +22,17 @@ const (
 	freezePoll = 25 * time.Millisecond
 )
 
-// late is the error of a wait during the freeze: what was not ready when the time ended.
-type late struct {
-	what  string
-	cause error
-}
+// late is the error of a wait during the freeze: what was not ready when the time ended. It does not wrap the end of
+// the context, which would be reported as a service that does not respond.
+type late string
 
-func (l late) Error() string { return l.what }
-func (l late) Unwrap() error { return l.cause }
+func (l late) Error() string { return string(l) }
 
 // leave stops the company in a database of the source.
 func (d *database) leave(ctx context.Context, m *Mover) error {
 	err := mark(ctx, d.from, m.companies, pg.Leaving, m.To.Name)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return late{d.service + ": transactions that began before the freeze have not ended", err}
+		return late(d.service + ": transactions that began before the freeze have not ended")
 	}
 	return err
 }
@@ -53,7 +50,7 @@ func (m *Mover) settle(ctx context.Context, b *bus.Bus) error {
 		}
 		if err := b.AwaitHandled(ctx); err != nil {
 			if ctx.Err() != nil {
-				return late{err.Error(), err}
+				return late(err.Error())
 			}
 			return err
 		}
@@ -80,7 +77,7 @@ func (d *database) awaitPublished(ctx context.Context, m *Mover) error {
 			return err
 		}
 		if err := pause(ctx, freezePoll); err != nil {
-			return late{fmt.Sprintf("%s: %d events wait to be published", d.service, n), err}
+			return late(fmt.Sprintf("%s: %d events wait to be published", d.service, n))
 		}
 	}
 }
@@ -109,7 +106,7 @@ func (d *database) awaitApplied(ctx context.Context, m *Mover) error {
 			return err
 		}
 		if err := pause(ctx, freezePoll); err != nil {
-			return late{d.service + ": the target has not applied all changes", err}
+			return late(d.service + ": the target has not applied all changes")
 		}
 	}
 }
@@ -132,7 +129,7 @@ func (m *Mover) freeze(ctx context.Context, b *bus.Bus) error {
 	} {
 		if err := step.run(); err != nil {
 			if ctx.Err() != nil {
-				return fmt.Errorf("not ready within %s, in the step %q: %w", m.Freeze, step.name, err)
+				return late(fmt.Sprintf("not ready within %s, in the step %q: %v", m.Freeze, step.name, err))
 			}
 			return err
 		}
