@@ -123,15 +123,25 @@ func (d *database) stopCopy(ctx context.Context, company id.Company) error {
 	if err != nil {
 		return err
 	}
-	if subscribed {
-		// It drops the slots at the source, also those of tables that are being copied.
-		if _, err := d.to.Exec(ctx, `drop subscription `+name); err != nil {
-			return fmt.Errorf("subscription: %w", err)
-		}
-	}
 	slot, err := one[bool](ctx, d.from, hasSlotSQL, name)
 	if err != nil {
 		return err
+	}
+	if subscribed {
+		// It drops the slots at the source, also those of tables that are being copied. It fails if the slot is gone,
+		// for example after a failover.
+		statements := []string{`drop subscription ` + name}
+		if !slot {
+			statements = []string{`alter subscription ` + name + ` disable`, `alter subscription ` + name + ` set (slot_name = none)`, statements[0]}
+		}
+		for _, sql := range statements {
+			if _, err := d.to.Exec(ctx, sql); err != nil {
+				return fmt.Errorf("subscription: %w", err)
+			}
+		}
+		if slot, err = one[bool](ctx, d.from, hasSlotSQL, name); err != nil {
+			return err
+		}
 	}
 	if slot {
 		if _, err := d.from.Exec(ctx, dropSlotSQL, name); err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/pg"
 )
@@ -102,6 +104,9 @@ func (d *database) awaitApplied(ctx context.Context, m *Mover) error {
 	}
 	for {
 		confirmed, err := one[bool](ctx, d.from, confirmedSQL, d.name(m.Company), barrier)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return errors.New("the replication slot of the source is gone, for example after a failover; abort the move and begin again")
+		}
 		if err != nil || confirmed {
 			return err
 		}
