@@ -307,10 +307,13 @@ func newTown(t *testing.T) *town {
 }
 
 // aborts stops a move after a line and aborts it, which leaves no trace.
-func (w *town) aborts(t *testing.T, kill string) {
+func (w *town) aborts(t *testing.T, kill string, before ...func(t *testing.T)) {
 	t.Helper()
 	if _, done := w.move.run(t, kill); done {
 		t.Fatal("the move was to be killed")
+	}
+	for _, happens := range before {
+		happens(t)
 	}
 	w.move.run(t, "", "--abort")
 	if n := w.west.leftovers(t) + w.east.leftovers(t); n != 0 {
@@ -340,6 +343,24 @@ func (w *town) isLate(t *testing.T) {
 		t.Errorf("with an open transaction: %v, %s", done, out)
 	}
 	w.movings.awaitMore(t)
+}
+
+// losesSlot drops a replication slot of the source, which a failover would lose.
+func (w *town) losesSlot(t *testing.T) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), w.west.database("pass"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	harness.Eventually(t, time.Minute, func() error {
+		_, err := conn.Exec(t.Context(), `do $$ begin
+			perform pg_terminate_backend(active_pid) from pg_replication_slots where slot_name like 'move_pass%' and active;
+			perform pg_sleep(0.02);
+			perform pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name like 'move_pass%';
+		end $$`)
+		return err
+	})
 }
 
 // moves moves the company. The command is killed after each of the lines, and repeated. Then everything that was
@@ -418,7 +439,7 @@ func TestSlowCompanyMoveSurvivesKills(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.aborts(t, "copying booking")
-	w.aborts(t, "requests are refused")
+	w.aborts(t, "requests are refused", w.losesSlot)
 	w.isLate(t)
 	w.moves(t, "copying", "copied; refusing", "requests are refused", "events are handled", "sequences are raised")
 	w.finishes(t)
