@@ -154,7 +154,7 @@ func (in *instance) run(ctx context.Context, adminURL string, out io.Writer, beg
 	if in.urls, err = prepareDatabases(ctx, adminURL, in.settings, in.state, parts()); err != nil {
 		return err
 	}
-	if in.nats, err = startNATS(in.settings.DataDir); err != nil {
+	if in.nats, err = startNATS(in.settings); err != nil {
 		return err
 	}
 	defer func() {

@@ -8,14 +8,16 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// startNATS starts the embedded NATS server. It listens on no port: the services connect to it
-// within the process.
-func startNATS(dataDir string) (*server.Server, error) {
+// startNATS starts the embedded NATS server. The services connect to it within the process. It listens on a
+// port of this machine only if NATS_PORT names one.
+func startNATS(s *Settings) (*server.Server, error) {
 	srv, err := server.NewServer(&server.Options{
 		ServerName: "standalone",
-		DontListen: true,
+		DontListen: s.NATSPort == 0,
+		Host:       "127.0.0.1",
+		Port:       s.NATSPort,
 		JetStream:  true,
-		StoreDir:   filepath.Join(dataDir, "nats"),
+		StoreDir:   filepath.Join(s.DataDir, "nats"),
 		// Services delete events from the outbox once NATS has them. This bounds how many
 		// events the crash of the machine can lose.
 		SyncInterval: time.Second,

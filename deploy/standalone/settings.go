@@ -17,6 +17,7 @@ type Settings struct {
 	DataDir     string        `env:"DATA_DIR" envDefault:".run" doc:"directory of all data"`
 	DatabaseURL config.Secret `env:"DATABASE_URL" doc:"URL of a PostgreSQL server, with a role that can create roles and databases; empty: a private server"`
 	DBPrefix    string        `env:"DATABASE_PREFIX" envDefault:"reservation_" doc:"prefix of the names of databases and roles"`
+	NATSPort    int           `env:"NATS_PORT" envDefault:"0" doc:"port on 127.0.0.1 of the NATS server inside, for reservectl company move; 0: it listens on none"`
 	Demo        string        `env:"DEMO" envDefault:"on" doc:"on: create the demonstration company once; off: start empty"`
 	LogLevel    string        `env:"LOG_LEVEL" envDefault:"warn" doc:"debug, info, warn or error"`
 	LogFormat   string        `env:"LOG_FORMAT" envDefault:"text" doc:"json or text"`
@@ -28,6 +29,9 @@ func (s *Settings) Validate() error {
 	var faults []error
 	if s.PortBase < 1 || s.PortBase+lastPort > 65535 {
 		faults = append(faults, fmt.Errorf("PORT_BASE must be between 1 and %d", 65535-lastPort))
+	}
+	if s.NATSPort < 0 || s.NATSPort > 65535 {
+		faults = append(faults, errors.New("NATS_PORT must be 0 to 65535"))
 	}
 	if s.DataDir == "" {
 		faults = append(faults, errors.New("DATA_DIR must not be empty"))

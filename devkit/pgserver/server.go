@@ -49,6 +49,8 @@ type Options struct {
 	Durable Durability
 	// MaxConnections bounds the number of sessions; 0: 100.
 	MaxConnections int
+	// Logical lets the server publish changes and subscribe to those of others, for eight databases.
+	Logical bool
 	// Log gets messages about long waits and unusual locations; nil: none. The server's own log
 	// is in Dir.
 	Log *slog.Logger
@@ -283,6 +285,10 @@ func (s *Server) args() []string {
 			"wal_level=minimal", "max_wal_senders=0", "checkpoint_timeout=1h")
 	} else {
 		settings = append(settings, "fsync=on", "full_page_writes=on", "synchronous_commit=on")
+	}
+	if s.opts.Logical { // the last value of a setting counts
+		settings = append(settings, "wal_level=logical", "max_wal_senders=32", "max_replication_slots=32",
+			"max_logical_replication_workers=24", "max_worker_processes=32", "max_sync_workers_per_subscription=2")
 	}
 	args := []string{"-D", s.cluster.data()}
 	for _, setting := range settings {

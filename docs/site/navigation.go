@@ -63,6 +63,7 @@ func navigation() []group {
 			{Title: "Backup and restore", File: "BACKUP.md"},
 			{Title: "Observability", File: "OBSERVABILITY.md"},
 			{Title: "Scaling", File: "SCALING.md"},
+			{Title: "Moving a company", File: "COMPANY_MOVE.md"},
 			{Title: "Security", File: "SECURITY.md"},
 		}},
 		{Title: "Developers", Entries: []entry{

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/origin"
 )
 
 // Consumer is a durable reader of events. Every message is delivered to one of the
@@ -388,7 +389,7 @@ func (w *worker) call(ctx context.Context, batch []delivery) (err error) {
 		}
 		end(err)
 	}()
-	return w.c.Handle(ctx, msgs)
+	return w.c.Handle(origin.WithEvent(ctx), msgs)
 }
 
 // ack acknowledges a batch. It ignores errors, because a message whose acknowledgement is

@@ -17,6 +17,7 @@ import (
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/origin"
 )
 
 const created = "customer.v1.customer_created"
@@ -38,6 +39,19 @@ func TestConsume(t *testing.T) {
 		}
 		if n := largest.Load(); n < 2 || n > 10 {
 			t.Errorf("the largest batch had %d messages", n)
+		}
+	})
+
+	t.Run("tells handlers that they handle an event", func(t *testing.T) {
+		b := testkit.Bus(t)
+		publish(t, b, events(created, 1)...)
+		got := make(chan bool, 1)
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, Handle: func(ctx context.Context, _ []bus.Message) error {
+			got <- origin.IsEvent(ctx)
+			return nil
+		}})
+		if !<-got {
+			t.Error("the context is that of a request")
 		}
 	})
 

@@ -2,10 +2,14 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"reservation.dev/platform/id"
 )
 
 // handledEvery is the interval between two looks at the consumers.
@@ -47,6 +51,38 @@ func behind(ctx context.Context, stream jetstream.Stream, last uint64) (string, 
 		return "", fmt.Errorf("nats: %w", err)
 	}
 	return slow, nil
+}
+
+// LastEvent returns the sequence number of the newest event.
+func (b *Bus) LastEvent(ctx context.Context) (uint64, error) {
+	stream, err := b.js.Stream(ctx, b.eventsStream())
+	if err != nil {
+		return 0, fmt.Errorf("nats: %w", err)
+	}
+	return stream.CachedInfo().State.LastSeq, nil
+}
+
+// HasAfter reports whether the stream has an event of one of the companies after a sequence number. It reads
+// the events one by one, so there must be few.
+func (b *Bus) HasAfter(ctx context.Context, after uint64, companies ...id.Company) (bool, error) {
+	stream, err := b.js.Stream(ctx, b.eventsStream())
+	if err != nil {
+		return false, fmt.Errorf("nats: %w", err)
+	}
+	state := stream.CachedInfo().State
+	for seq := max(after+1, state.FirstSeq); seq <= state.LastSeq; seq++ {
+		raw, err := stream.GetMsg(ctx, seq)
+		if errors.Is(err, jetstream.ErrMsgNotFound) { // it was removed
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("nats: message %d: %w", seq, err)
+		}
+		if of, err := id.Parse[id.Company](raw.Header.Get(headerCompany)); err == nil && slices.Contains(companies, of) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // Progress returns the sequence numbers of the last event that the stream has, and of the last one up to which

@@ -115,3 +115,28 @@ func TestProgress(t *testing.T) {
 	handle <- nil
 	wait(first)
 }
+
+func TestHasAfterFindsTheEventsOfACompany(t *testing.T) {
+	b := testkit.Bus(t)
+	ours, theirs := id.New[id.Company](), id.New[id.Company]()
+	publish := func(company id.Company) {
+		m := bus.Message{ID: id.NewUUID(), Company: company, Subject: "customer.v1.customer_created", Payload: []byte("x"), OccurredAt: time.Now()}
+		if _, err := b.Publish(t.Context(), []bus.Message{m}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(ours)
+	last, err := b.LastEvent(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish(theirs)
+	for _, step := range []struct {
+		after uint64
+		want  bool
+	}{{last, false}, {last - 1, true}} {
+		if has, err := b.HasAfter(t.Context(), step.after, ours, ours.Test()); err != nil || has != step.want {
+			t.Errorf("after %d: %v, %v; want %v", step.after, has, err, step.want)
+		}
+	}
+}

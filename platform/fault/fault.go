@@ -68,6 +68,7 @@ const (
 	ReasonIdempotencyKeyReused  = "IDEMPOTENCY_KEY_REUSED"
 	ReasonIdempotencyInProgress = "IDEMPOTENCY_IN_PROGRESS"
 	ReasonLiveMode              = "LIVE_MODE"
+	ReasonCompanyMoving         = "COMPANY_MOVING"
 )
 
 // Field is one failed check of one field of the request.
@@ -223,6 +224,12 @@ func MissingScope(scope string) *Error {
 func Away(cause error) *Error {
 	return New(Unavailable, ReasonServiceUnavailable, "the service is temporarily unavailable; try again").
 		After(time.Second).Because(cause)
+}
+
+// Moving returns the fault of every request for a company that moves to another installation.
+func Moving() *Error {
+	return New(Unavailable, ReasonCompanyMoving, "the company is being moved to another installation; repeat the request").
+		After(2 * time.Second)
 }
 
 // From returns err as a fault. It is the fault in the chain of err, the fault in a gRPC status,

@@ -8,6 +8,12 @@
 // WHERE company_id = $1, because indexes need that condition. The policy is the safety
 // net for a query without it.
 //
+// # Moves
+//
+// While a company moves to another installation (reservectl company move), the table company_moves names it. Its
+// requests then fail with COMPANY_MOVING, and AllCompanies does not see it. The handlers of events still see it
+// until it has left (package origin), because their effects move with it.
+//
 // # Costs
 //
 //   - Rows, One, Read, Stream: one round trip. The setting and the queries are one

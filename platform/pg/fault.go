@@ -23,6 +23,7 @@ const (
 	codeFeatureNotSupported  = "0A000"
 	codeNoSuchStatement      = "26000"
 	codeUndefinedTable       = "42P01"
+	codeCompanyMoving        = "RS001" // of migration 0005
 )
 
 // Fault translates an error of this package for callers. No other code interprets
@@ -31,6 +32,7 @@ const (
 //   - A violated constraint that constraints names becomes that fault.
 //   - A database that is unavailable, restarting, full, too slow or too contended
 //     becomes fault.Away.
+//   - A company that moves to another installation becomes fault.Moving.
 //   - All other errors are returned unchanged, including context errors, faults and
 //     pgx.ErrNoRows. An error that is not a fault is answered as an internal error.
 func Fault(err error, constraints map[string]*fault.Error) error {
@@ -42,6 +44,9 @@ func Fault(err error, constraints map[string]*fault.Error) error {
 	if errors.As(err, &pe) {
 		if f, ok := constraints[pe.ConstraintName]; ok && pe.ConstraintName != "" {
 			return f.Because(err)
+		}
+		if pe.Code == codeCompanyMoving {
+			return fault.Moving().Because(err)
 		}
 		if isTemporary(pe.Code) {
 			return fault.Away(err)

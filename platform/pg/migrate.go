@@ -192,9 +192,9 @@ func grant(ctx context.Context, c *pgx.Conn, m Migrations) error {
 	statements := []string{
 		`grant usage on schema public to ` + role,
 		`grant select, insert, update, delete on all tables in schema public to ` + role,
-		`revoke insert, update, delete on ` + versionTable(platformPart) + ` from ` + role,
+		`revoke insert, update, delete on ` + versionTable(platformPart) + `, company_moves from ` + role,
 		`grant usage on all sequences in schema public to ` + role,
-		`grant execute on function app_company(), app_all_companies() to ` + role,
+		`grant execute on function app_company(), app_all_companies(), app_enter(text) to ` + role,
 	}
 	err := pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
 		var versioned bool // a service without migrations has no version table

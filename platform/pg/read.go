@@ -50,7 +50,7 @@ func One[T any](ctx context.Context, db *DB, s Scope, sql string, args ...any) (
 // Read runs queries under s in one round trip, as one read-only transaction in which
 // each query sees its own snapshot. It stops at the first error.
 func (db *DB) Read(ctx context.Context, s Scope, queries ...Query) error {
-	return db.pipeline(ctx, s, turns.Read, readSQL, queries)
+	return db.pipeline(ctx, s, turns.Read, s.first(ctx, readSQL, enterRead), queries)
 }
 
 // Stream runs one query under s and calls each for every row as it arrives, in constant
@@ -59,7 +59,7 @@ func (db *DB) Read(ctx context.Context, s Scope, queries ...Query) error {
 func (db *DB) Stream(ctx context.Context, s Scope, sql string, args []any, each func(pgx.Rows) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return db.pipeline(ctx, s, turns.Stream, streamSQL, []Query{{SQL: sql, Args: args, Scan: func(rows pgx.Rows) error {
+	return db.pipeline(ctx, s, turns.Stream, s.first(ctx, streamSQL, enterStream), []Query{{SQL: sql, Args: args, Scan: func(rows pgx.Rows) error {
 		for rows.Next() {
 			if err := each(rows); err != nil {
 				// Millions of rows may be left. Drop the connection instead of reading

@@ -43,7 +43,17 @@ func (t tracer) start(ctx context.Context, summary, text string, more ...attribu
 }
 
 // framing are the statements of a round trip that do not name its span.
-var framing = []string{beginSQL, scopeSQL, readSQL, streamSQL, commitSQL}
+var framing = []string{beginSQL, scopeSQL, enterSQL, readSQL, enterRead, streamSQL, enterStream, commitSQL}
+
+// isFraming reports whether a statement is one of framing.
+func isFraming(sql string) bool {
+	for _, prefix := range []string{ofEvents, ofLookup} {
+		if rest, ok := strings.CutPrefix(sql, prefix); ok {
+			sql = "select " + rest
+		}
+	}
+	return slices.Contains(framing, sql)
+}
 
 // spanKey is the context key of a round trip's span, because the context's current span can
 // be another one.
@@ -88,7 +98,7 @@ func (t tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, b pgx.TraceBat
 	summary := ""
 	for _, q := range b.Batch.QueuedQueries {
 		texts = append(texts, q.SQL)
-		if !slices.Contains(framing, q.SQL) && summary == "" {
+		if !isFraming(q.SQL) && summary == "" {
 			summary = summarize(q.SQL)
 		}
 	}

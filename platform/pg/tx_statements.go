@@ -152,7 +152,7 @@ func (tx *Tx) send(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	begins := tx.inner == nil
 	if begins {
 		all.BeginTx(pgx.TxOptions{BeginQuery: beginSQL})
-		all.Queue(scopeSQL, tx.scope.setting)
+		all.Queue(tx.scope.first(ctx, scopeSQL, enterSQL), tx.scope.setting)
 	}
 	for _, q := range tx.queued {
 		all.Queue(q.SQL, q.Args...)

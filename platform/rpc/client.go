@@ -19,6 +19,7 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/mtls"
+	"reservation.dev/platform/origin"
 	"reservation.dev/platform/telemetry"
 	"reservation.dev/platform/token"
 )
@@ -199,6 +200,9 @@ func outgoingContext(ctx context.Context) (context.Context, ownToken, error) {
 	}
 	if out.key != "" {
 		md[mdIdempotency] = []string{out.key}
+	}
+	if origin.IsEvent(ctx) {
+		md[mdOrigin] = []string{originEvent}
 	}
 	own := ownToken{source: out.source}
 	switch {

@@ -6,6 +6,9 @@
 //	x-request-id         put into ctx, new if absent    passed on
 //	reservation-company  the company, if the token      the company of As, or the one that
 //	                     names none                     the server accepted
+//	reservation-origin   event: part of handling an     event, while one is handled
+//	                     event; only of a platform
+//	                     credential
 //	idempotency-key      given to the service           the key of WithIdempotencyKey only
 //
 // A response to a call with an idempotency key has the trailer idempotency-replayed if it is that of an

@@ -18,6 +18,7 @@ import (
 	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/origin"
 	"reservation.dev/platform/token"
 )
 
@@ -28,6 +29,12 @@ const (
 	mdCompany       = "reservation-company"
 	mdIdempotency   = "idempotency-key"
 	mdReplayed      = "idempotency-replayed"
+	mdOrigin        = "reservation-origin"
+)
+
+// originEvent is the value of mdOrigin in calls that handle an event.
+const (
+	originEvent = "event"
 )
 
 // The longest identifiers that a caller can send, in bytes.
@@ -115,6 +122,9 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 		return withIdentity(ctx, in), err
 	}
 	ctx = withIdentity(ctx, in)
+	if claims.Company.IsZero() && metadataValue(ctx, mdOrigin) == originEvent {
+		ctx = origin.WithEvent(ctx)
+	}
 	if scope == PlatformOnly && !in.company.IsZero() {
 		return ctx, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method applies to the whole platform; call it with a token and metadata that name no company")
 	}

@@ -56,7 +56,7 @@ func (s *store) administratorByEmail(ctx context.Context, key string) (Administr
 	if !storable(key) {
 		return Administrator{}, fault.Missing("administrator")
 	}
-	return one[Administrator](ctx, s, pg.AllCompanies(), "administrator", administratorByEmailSQL, key)
+	return one[Administrator](ctx, s, pg.Lookup(), "administrator", administratorByEmailSQL, key)
 }
 
 func (s *store) administrator(ctx context.Context, company id.Company, administrator id.Administrator) (Administrator, error) {
@@ -101,7 +101,7 @@ func administratorArgs(a Administrator) pgx.NamedArgs {
 
 // revokedAdministrators returns the administrators whose tokens were revoked after an instant.
 func (s *store) revokedAdministrators(ctx context.Context, after time.Time) ([]Administrator, error) {
-	return all[Administrator](ctx, s, pg.AllCompanies(), revokedAdministratorsSQL, after)
+	return all[Administrator](ctx, s, pg.Lookup(), revokedAdministratorsSQL, after)
 }
 
 const sealedAdministratorsSQL = `select ` + administratorColumns + ` from administrators where totp_secret is not null and id > $1 order by id limit 100`

@@ -54,7 +54,7 @@ const (
 )
 
 func (s *store) anyCredential(ctx context.Context, credential id.UUID) (Credential, error) {
-	return one[Credential](ctx, s, pg.AllCompanies(), "credential", anyCredentialSQL, credential)
+	return one[Credential](ctx, s, pg.Lookup(), "credential", anyCredentialSQL, credential)
 }
 
 func (s *store) credential(ctx context.Context, company id.Company, credential id.UUID, kind string) (Credential, error) {
@@ -117,5 +117,5 @@ func (s *store) used(ctx context.Context, c Credential, hash []byte, at time.Tim
 
 // revokedSince returns the credentials that were revoked after an instant.
 func (s *store) revokedSince(ctx context.Context, after time.Time) ([]Credential, error) {
-	return all[Credential](ctx, s, pg.AllCompanies(), revokedSQL, after)
+	return all[Credential](ctx, s, pg.Lookup(), revokedSQL, after)
 }

@@ -17,7 +17,7 @@ const generationSQL = `select coalesce(max(generation), 0) from (
 
 // generation returns the generation of a holder of tokens; 0: there is none.
 func (s *store) generation(ctx context.Context, holder id.UUID) (int64, error) {
-	return pg.One[int64](ctx, s.DB, pg.AllCompanies(), generationSQL, holder)
+	return pg.One[int64](ctx, s.DB, pg.Lookup(), generationSQL, holder)
 }
 
 const (

@@ -36,7 +36,7 @@ const (
 
 // invitationByToken returns the invitation with a token, which has one of two hashes.
 func (s *store) invitationByToken(ctx context.Context, hash, narrow []byte) (Invitation, error) {
-	return one[Invitation](ctx, s, pg.AllCompanies(), "invitation", invitationByTokenSQL, hash, narrow)
+	return one[Invitation](ctx, s, pg.Lookup(), "invitation", invitationByTokenSQL, hash, narrow)
 }
 
 func (s *store) lockInvitation(ctx context.Context, tx *pg.Tx, company id.Company, invitation id.Invitation) (Invitation, error) {

@@ -29,7 +29,7 @@ const (
 )
 
 func (s *store) resetByToken(ctx context.Context, hash []byte) (passwordReset, error) {
-	return one[passwordReset](ctx, s, pg.AllCompanies(), "link", resetByTokenSQL, hash)
+	return one[passwordReset](ctx, s, pg.Lookup(), "link", resetByTokenSQL, hash)
 }
 
 // openReset returns the open link for an administrator.

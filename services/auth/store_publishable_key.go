@@ -39,7 +39,7 @@ const (
 )
 
 func (s *store) anyPublishableKey(ctx context.Context, key id.PublishableKey) (PublishableKey, error) {
-	return one[PublishableKey](ctx, s, pg.AllCompanies(), "publishable key", anyPublishableKeySQL, key)
+	return one[PublishableKey](ctx, s, pg.Lookup(), "publishable key", anyPublishableKeySQL, key)
 }
 
 func (s *store) publishableKey(ctx context.Context, company id.Company, key id.PublishableKey) (PublishableKey, error) {
@@ -72,7 +72,7 @@ func (s *store) updatePublishableKey(ctx context.Context, tx *pg.Tx, k Publishab
 
 // revokedPublishableKeys returns the keys that were revoked after an instant.
 func (s *store) revokedPublishableKeys(ctx context.Context, after time.Time) ([]PublishableKey, error) {
-	return all[PublishableKey](ctx, s, pg.AllCompanies(), revokedPublishableKeysSQL, after)
+	return all[PublishableKey](ctx, s, pg.Lookup(), revokedPublishableKeysSQL, after)
 }
 
 // prunePublishableKeys deletes the rows of keys that were deleted before an instant.

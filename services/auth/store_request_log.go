@@ -14,8 +14,8 @@ const requestColumns = `company_id, id, credential_id, kind, interface, status, 
 	error_code, request_id, client_address, duration_us, request_bytes, response_bytes`
 
 // insertRequestsSQL adds a batch. It finds the company of a request that has none by the credential, and
-// leaves the request out if the credential does not exist. A request that is delivered again changes
-// nothing.
+// leaves the request out if the credential does not exist, or if the company moves to another installation.
+// A request that is delivered again changes nothing.
 const insertRequestsSQL = `insert into requests (` + requestColumns + `)
 	select coalesce(r.company_id, c.company_id, p.company_id), r.id, r.credential_id, r.kind, r.interface, r.status, r.idempotency_key,
 		r.replayed, r.method, r.path, r.route, r.error_code, r.request_id, r.client_address, r.duration_us, r.request_bytes, r.response_bytes
@@ -24,6 +24,7 @@ const insertRequestsSQL = `insert into requests (` + requestColumns + `)
 	left join credentials c on r.company_id is null and c.id = r.credential_id and c.kind = (array['client', 'key'])[r.kind]
 	left join publishable_keys p on r.company_id is null and p.id = r.credential_id and r.kind = 3
 	where coalesce(r.company_id, c.company_id, p.company_id) is not null
+		and coalesce(r.company_id, c.company_id, p.company_id) <> all ((select app_moving_companies())::uuid[])
 	on conflict do nothing`
 
 // insertRequests adds requests of any companies, in one statement.

@@ -38,7 +38,7 @@ const (
 )
 
 func (s *store) sessionByToken(ctx context.Context, hash []byte) (in signedIn, err error) {
-	err = s.DB.Read(ctx, pg.AllCompanies(),
+	err = s.DB.Read(ctx, pg.Lookup(),
 		pg.Query{SQL: sessionByTokenSQL, Args: []any{hash}, Scan: func(rows pgx.Rows) (err error) {
 			in.session, err = pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Session])
 			return err

@@ -32,7 +32,7 @@ const (
 )
 
 func (s *store) pendingByToken(ctx context.Context, hash []byte) (pendingSignIn, error) {
-	return one[pendingSignIn](ctx, s, pg.AllCompanies(), "sign-in", pendingByTokenSQL, hash)
+	return one[pendingSignIn](ctx, s, pg.Lookup(), "sign-in", pendingByTokenSQL, hash)
 }
 
 func (s *store) lockPending(ctx context.Context, tx *pg.Tx, p pendingSignIn) (pendingSignIn, error) {

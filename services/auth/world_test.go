@@ -33,6 +33,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 type world struct {
 	t         *testing.T
 	db        *pg.DB
+	ownerURL  string
 	sealer    *seal.Sealer
 	masterKey []byte
 	admin     bootstrapCredential
@@ -48,8 +49,14 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	secret, _ := newSecret()
+	ownerURL, appURL := testkit.DBURLs(t, pg.Migrations{Part: "auth", FS: migrations.FS, AppRole: testkit.AppRole()})
+	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
 	return &world{
-		t: t, db: testkit.DB(t, pg.Migrations{Part: "auth", FS: migrations.FS, AppRole: testkit.AppRole()}), sealer: sealer, masterKey: key,
+		t: t, db: db, ownerURL: ownerURL, sealer: sealer, masterKey: key,
 		admin: bootstrapCredential{ID: id.New[id.ServiceCredential]().String(), Name: "operator", Secret: config.Secret(secret), Scopes: []string{token.Admin}},
 		log:   &lockedBuffer{},
 	}

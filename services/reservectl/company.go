@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) companyCommand() *cobra.Command {
-	return group("company", "Manage the companies on the platform", a.companyCreate(), a.companyUpdate(), a.companyList())
+	return group("company", "Manage the companies on the platform", a.companyCreate(), a.companyUpdate(), a.companyList(), a.companyMove())
 }
 
 func (a *app) companyCreate() *cobra.Command {

@@ -23,7 +23,18 @@ type Postgres struct {
 // survives a crash.
 func StartPostgres(t testing.TB, dir string, durable pgserver.Durability) *Postgres {
 	t.Helper()
-	p := &Postgres{opts: pgserver.Options{Dir: dir, Port: freePorts(t), Durable: durable, MaxConnections: 200}}
+	return startPostgres(t, pgserver.Options{Dir: dir, Port: freePorts(t), Durable: durable, MaxConnections: 200})
+}
+
+// StartLogicalPostgres is like StartPostgres, for a server with logical replication.
+func StartLogicalPostgres(t testing.TB, dir string, durable pgserver.Durability) *Postgres {
+	t.Helper()
+	return startPostgres(t, pgserver.Options{Dir: dir, Port: freePorts(t), Durable: durable, MaxConnections: 200, Logical: true})
+}
+
+func startPostgres(t testing.TB, opts pgserver.Options) *Postgres {
+	t.Helper()
+	p := &Postgres{opts: opts}
 	p.Start(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopLimit)

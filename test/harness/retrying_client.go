@@ -76,6 +76,22 @@ func (s *RetryingClient) Registrations(ctx context.Context) (int64, error) {
 	return page.Total, json.Unmarshal(answer.Body, &page)
 }
 
+// Customer is the identifier of the client's customer.
+func (s *RetryingClient) Customer() string { return s.customer }
+
+// Repeats returns the number of retries.
+func (s *RetryingClient) Repeats() int64 { return s.repeats.Load() }
+
+// Write makes one request to Interface B with the Idempotency-Key, and repeats it until it has the wanted status.
+func (s *RetryingClient) Write(ctx context.Context, path, body, key string, want int) (Answer, error) {
+	return s.do(ctx, s.b, Request{Method: http.MethodPost, Path: path, Body: body, Header: http.Header{"Idempotency-Key": {key}}}, want)
+}
+
+// Read makes one request to Interface B and repeats it until it succeeds.
+func (s *RetryingClient) Read(ctx context.Context, path string) (Answer, error) {
+	return s.do(ctx, s.b, Request{Path: path}, http.StatusOK)
+}
+
 // create makes one POST request to Interface B with an Idempotency-Key, and returns the id of the
 // created object.
 func (s *RetryingClient) create(ctx context.Context, path, body, key string, more http.Header) (string, error) {

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 func openTables() map[string]string {
 	return map[string]string{
 		"inbox":            "identifiers of events that were consumed, without a company or a content",
+		"company_moves":    "companies that move to another installation; the service can only read it",
 		"platform_schema":  "the versions of the schema; the service can only read it",
 		"*_schema":         "the versions of the schema; the service can only read it",
 		"signing_keys":     "auth: the installation's keys, sealed",

@@ -191,7 +191,7 @@ func scanCalendar(rows pgx.Rows, first ...any) (c model.Calendar, err error) {
 // CalendarBySecret returns the calendar of any company with the SHA-256 of its secret. The secret identifies
 // the caller, as a token does.
 func (s *Store) CalendarBySecret(ctx context.Context, secretHash []byte) (company id.Company, c *model.Calendar, err error) {
-	err = s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: calendarBySecretSQL, Args: []any{secretHash}, Scan: pg.Each(func(rows pgx.Rows) error {
+	err = s.Read(ctx, pg.Lookup(), pg.Query{SQL: calendarBySecretSQL, Args: []any{secretHash}, Scan: pg.Each(func(rows pgx.Rows) error {
 		found, err := scanCalendar(rows, &company)
 		c = &found
 		return err

@@ -1,0 +1,286 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+// Directory knows in which cell each company is, such as a router in front of the cells. Its methods can be called
+// again.
+type Directory interface {
+	// Moving is called before the company's requests are refused, so that the directory can hold them back.
+	Moving(ctx context.Context, company id.Company, from, to string) error
+	// Moved is called when the company is open in a cell: in the new one after a move, in the old one after a
+	// freeze that failed, or an abort.
+	Moved(ctx context.Context, company id.Company, cell string) error
+}
+
+// Mover moves a company.
+type Mover struct {
+	From, To *Cell
+	Company  id.Company
+	// Freeze is the longest time for which the company's requests are refused before the source opens again.
+	Freeze    time.Duration
+	Directory Directory
+	// Verify recomputes the company's numbers in a cell, and fails if some differ.
+	Verify func(ctx context.Context, c *Cell, company id.Company) error
+	// Progress receives a line for each step.
+	Progress io.Writer
+
+	companies []id.Company // with the test company
+	databases []*database
+
+	mu       sync.Mutex
+	compared int64
+}
+
+// Result describes a move that is complete.
+type Result struct {
+	Rows   int64         // compared
+	Frozen time.Duration // how long no cell answered; 0 if an earlier command did the rest
+}
+
+var (
+	// ErrNotMoving is returned by Abort and Finish if the company does not move.
+	ErrNotMoving = errors.New("the company is not being moved between these cells")
+	errSwitched  = errors.New("the company has switched to the other cell, so the move cannot be aborted; move it back instead")
+	errBusy      = errors.New("another command moves this company at the moment")
+)
+
+func (m *Mover) progress(format string, args ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	fmt.Fprintf(m.Progress, format+"\n", args...)
+}
+
+func (m *Mover) addCompared(rows int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.compared += rows
+}
+
+// each calls f for all databases at the same time. Errors begin with the service's name.
+func (m *Mover) each(ctx context.Context, f func(d *database, ctx context.Context, m *Mover) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, d := range m.databases {
+		g.Go(func() error {
+			err := f(d, ctx, m)
+			var l late
+			if err == nil || errors.As(err, &l) {
+				return err
+			}
+			return fmt.Errorf("%s: %w", d.service, err)
+		})
+	}
+	return g.Wait()
+}
+
+// auth returns the database with the decision.
+func (m *Mover) auth() *database {
+	for _, d := range m.databases {
+		if d.service == authService {
+			return d
+		}
+	}
+	panic("auth has a database")
+}
+
+// lockSQL lets one command at a time move a company. The lock ends with the connection.
+const lockSQL = `select pg_try_advisory_lock(hashtextextended('company move ' || $1::text, 0))`
+
+// open connects to both cells. The caller calls close, also after an error.
+func (m *Mover) open(ctx context.Context) error {
+	m.Company = m.Company.Live()
+	m.companies = []id.Company{m.Company, m.Company.Test()}
+	if m.From.Name == m.To.Name {
+		return errors.New("the company moves to another cell; --from and --to name the same one")
+	}
+	for _, service := range Services() {
+		d, err := openDatabase(ctx, service, m.From, m.To)
+		m.databases = append(m.databases, d)
+		if err != nil {
+			return err
+		}
+	}
+	free, err := one[bool](ctx, m.auth().to, lockSQL, m.Company.String())
+	if err == nil && !free {
+		err = errBusy
+	}
+	return err
+}
+
+func (m *Mover) close(ctx context.Context) {
+	for _, d := range m.databases {
+		d.close(context.WithoutCancel(ctx))
+	}
+	m.databases = nil
+}
+
+// state is what the marks in auth's databases say.
+type state struct {
+	from, to *pg.Move
+}
+
+// switched reports whether the decision is made.
+func (s state) switched() bool { return s.from != nil && s.from.State == pg.Left }
+
+// state reads the marks, and refuses those of a move between other cells.
+func (m *Mover) state(ctx context.Context) (s state, err error) {
+	d := m.auth()
+	if s.from, err = pg.MoveOf(ctx, d.from, m.Company); err != nil {
+		return s, fmt.Errorf("cell %s: %w", m.From.Name, err)
+	}
+	if s.to, err = pg.MoveOf(ctx, d.to, m.Company); err != nil {
+		return s, fmt.Errorf("cell %s: %w", m.To.Name, err)
+	}
+	switch {
+	case s.from != nil && s.from.State == pg.Arriving:
+		return s, fmt.Errorf("the company is moving from %s to %s: end that move first", s.from.OtherCell, m.From.Name)
+	case s.from != nil && s.from.OtherCell != m.To.Name:
+		return s, fmt.Errorf("the company moves from %s to %s, not to %s", m.From.Name, s.from.OtherCell, m.To.Name)
+	case s.to != nil && s.to.State == pg.Left:
+		// The mark outlives the rows. It says nothing if they are deleted.
+		rows, err := one[int64](ctx, d.to, companiesSQL, keys(m.companies[:1]))
+		if err == nil && rows == 0 {
+			s.to = nil
+			return s, nil
+		}
+		if err != nil {
+			return s, err
+		}
+		return s, fmt.Errorf("rows of an earlier stay of the company are in %s: finish the move to %s first (--from %[1]s --to %[2]s --finish)", m.To.Name, s.to.OtherCell)
+	case s.to != nil && (s.to.State != pg.Arriving || s.to.OtherCell != m.From.Name):
+		return s, fmt.Errorf("the company moves between %s and %s: end that move first", m.To.Name, s.to.OtherCell)
+	}
+	return s, nil
+}
+
+// Run moves the company, or continues a move. After an error, run it again, or Abort.
+func (m *Mover) Run(ctx context.Context) (Result, error) {
+	defer m.close(ctx)
+	if err := m.open(ctx); err != nil {
+		return Result{}, err
+	}
+	s, err := m.state(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	var began time.Time
+	if !s.switched() {
+		if err := m.prepare(ctx, s); err != nil {
+			return Result{}, err
+		}
+		if began, err = m.toDecision(ctx); err != nil {
+			return Result{}, err
+		}
+	}
+	if err := m.complete(ctx); err != nil {
+		return Result{}, fmt.Errorf("the company has switched to %s; repeat the command to complete the move: %w", m.To.Name, err)
+	}
+	r := Result{Rows: m.compared}
+	if !began.IsZero() {
+		r.Frozen = time.Since(began)
+		m.progress("the company is open in %s; no cell answered for %s", m.To.Name, r.Frozen.Round(time.Millisecond))
+	}
+	if err := m.each(ctx, func(d *database, ctx context.Context, m *Mover) error { return d.stopCopy(ctx, m.Company) }); err != nil {
+		return r, fmt.Errorf("the company is open in %s; repeat the command to remove the replication: %w", m.To.Name, err)
+	}
+	m.progress("verifying the company in %s", m.To.Name)
+	if err := m.verify(ctx, m.To, m.auth().to); err != nil {
+		return r, fmt.Errorf("the company is open in %s, but its numbers do not add up there: %w", m.To.Name, err)
+	}
+	return r, nil
+}
+
+// prepare checks a new move. Before it continues one, it opens the source in every database, because an earlier
+// command may have been killed between them.
+func (m *Mover) prepare(ctx context.Context, s state) error {
+	if s.from == nil && s.to == nil {
+		return m.check(ctx)
+	}
+	m.progress("continuing the move")
+	if s.from != nil {
+		return nil
+	}
+	return m.each(ctx, func(d *database, ctx context.Context, m *Mover) error { return unmark(ctx, d.from, m.companies) })
+}
+
+// toDecision copies the company, freezes it and makes the decision. It returns when the freeze began.
+func (m *Mover) toDecision(ctx context.Context) (began time.Time, err error) {
+	b, err := bus.Connect(ctx, m.From.NATS.config(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		return began, fmt.Errorf("cell %s: %w", m.From.Name, err)
+	}
+	defer b.Close()
+	if err := m.each(ctx, (*database).arrive); err != nil {
+		return began, err
+	}
+	if err := m.each(ctx, (*database).awaitCopy); err != nil {
+		return began, err
+	}
+	if err := m.copyFiles(ctx); err != nil {
+		return began, err
+	}
+	if err := m.each(ctx, (*database).awaitApplied); err != nil {
+		return began, err
+	}
+	m.progress("copied; refusing the company's requests in %s", m.From.Name)
+	began = time.Now()
+	err = m.Directory.Moving(ctx, m.Company, m.From.Name, m.To.Name)
+	if err == nil {
+		err = m.freeze(ctx, b)
+	}
+	if err == nil {
+		// The decision.
+		err = mark(ctx, m.auth().from, m.companies, pg.Left, m.To.Name)
+	}
+	if err == nil {
+		return began, nil
+	}
+	// A statement that was cancelled has closed its connection, and leaves open whether the decision was made.
+	after, stateErr := m.stateAgain(ctx)
+	switch {
+	case stateErr != nil:
+		return began, errors.Join(err, fmt.Errorf("repeat the command: %w", stateErr))
+	case after.switched():
+		return began, nil
+	}
+	return began, errors.Join(err, m.reopen(ctx))
+}
+
+// stateAgain reads the marks after an error.
+func (m *Mover) stateAgain(ctx context.Context) (state, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reopenLimit)
+	defer cancel()
+	for _, d := range m.databases {
+		if err := d.reconnect(ctx, m); err != nil {
+			return state{}, fmt.Errorf("%s: %w", d.service, err)
+		}
+	}
+	return m.state(ctx)
+}
+
+// complete opens the target after the decision. It can be repeated.
+func (m *Mover) complete(ctx context.Context) error {
+	err := m.each(ctx, func(d *database, ctx context.Context, m *Mover) error {
+		if err := mark(ctx, d.from, m.companies, pg.Left, m.To.Name); err != nil {
+			return err
+		}
+		return unmark(ctx, d.to, m.companies)
+	})
+	if err != nil {
+		return err
+	}
+	return m.Directory.Moved(ctx, m.Company, m.To.Name)
+}
