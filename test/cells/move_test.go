@@ -426,8 +426,8 @@ func (w *town) finishes(t *testing.T) {
 	w.west.verify(t, w.neighbour.company.ID)
 }
 
-// TestCompanyMovesWhileItIsUsed moves a company between two cells while people book, cancel and buy passes.
-func TestCompanyMovesWhileItIsUsed(t *testing.T) {
+// TestSlowCompanyMovesWhileItIsUsed moves a company between two cells while people book, cancel and buy passes.
+func TestSlowCompanyMovesWhileItIsUsed(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.moves(t)
