@@ -27,7 +27,7 @@ func openBehind(t *testing.T, r *harness.Router, c *cell) *routed {
 	t.Helper()
 	s := &routed{shop: &shop{company: c.op.NewCompany(t, "Europe/London")}}
 	client := s.company.NewClient(t)
-	s.key = s.company.NewKey(t, 0)
+	s.key = s.company.NewKey(t, 10_000)
 	res, err := c.op.PublishableKeys.CreatePublishableKey(s.company.Ctx(t.Context()), &authv1.CreatePublishableKeyRequest{Name: "Website"})
 	if err != nil {
 		t.Fatal(err)
