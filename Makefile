@@ -34,9 +34,9 @@ demo: ## while make run is running: book, buy, and receive the webhooks (DATA_DI
 	@bin/reservectl demo --credentials $(or $(DATA_DIR),.run)/credentials.json
 
 .PHONY: build
-build: ## build bin/standalone, bin/reservectl and every service
+build: ## build bin/standalone, bin/reservectl, bin/directory and every service
 	@mkdir -p bin
-	@go build -o bin/ ./deploy/standalone ./services/reservectl/cmd/reservectl $(PARTS:%=./%)
+	@go build -o bin/ ./deploy/standalone ./services/reservectl/cmd/reservectl ./services/directory/cmd/directory $(PARTS:%=./%)
 
 .PHONY: test
 test: vet unit end-to-end ## before a push: check format, vet, and run all tests except the slow ones; works on a fresh machine

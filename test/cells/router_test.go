@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +52,46 @@ func (s *routed) token(t *testing.T, b *harness.A) string {
 	var made struct{ Token string }
 	b.Do(t, harness.KeyTokenRequest(s.key)).Into(t, http.StatusOK, &made)
 	return made.Token
+}
+
+// calendar creates a calendar of the client's customer, and returns its path.
+func (s *routed) calendar(t *testing.T) string {
+	t.Helper()
+	answer, err := s.client.Write(t.Context(), "/calendars", fmt.Sprintf(`{"kind":"customer","customerId":%q}`, s.client.Customer()), "calendar", http.StatusCreated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ URL string }
+	if err := json.Unmarshal(answer.Body, &made); err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(made.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Path
+}
+
+// upload uploads a part of a media item through the router.
+func (s *routed) upload(t *testing.T, router *harness.A) {
+	t.Helper()
+	item := s.create(t, "/media", `{"title":"Poster","kind":"image"}`, "media")
+	answer, err := s.client.Write(t.Context(), "/media/"+item+"/uploads", `{"fileName":"poster.png","contentType":"image/png","size":4}`, "upload", http.StatusCreated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made struct{ PartURL string }
+	if err := json.Unmarshal(answer.Body, &made); err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(made.PartURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer = router.Do(t, harness.Request{Method: http.MethodPut, Path: u.Path + "/1", Body: "data", Media: "image/png"})
+	if answer.Code >= http.StatusBadRequest {
+		t.Errorf("a part of an upload: %d %s", answer.Code, answer.Body)
+	}
 }
 
 // gap measures the longest time in which nobody's request succeeds.
@@ -118,6 +159,22 @@ func TestRouterSendsRequestsToTheCellOfTheirCompany(t *testing.T) {
 	moving, neighbour, resident := openBehind(t, router, west), openBehind(t, router, west), openBehind(t, router, east)
 	test := moving.company.TestMode(t)
 	a, b := harness.NewA(t, router.URL), harness.NewA(t, router.URL+"/api/v1")
+
+	calendars := []string{moving.calendar(t), resident.calendar(t)}
+	readCalendars := func() {
+		t.Helper()
+		for _, path := range calendars {
+			if answer := a.Do(t, harness.Request{Path: path}); answer.Code != http.StatusOK {
+				t.Errorf("a calendar: %d %s", answer.Code, answer.Body)
+			}
+		}
+	}
+	readCalendars()
+	moving.upload(t, a)
+	resident.upload(t, a)
+	if answer := a.Do(t, harness.Request{Path: "/calendar/unknown.ics"}); answer.Code != http.StatusNotFound || answer.Reason() != "NOT_FOUND" {
+		t.Errorf("an unknown calendar: %d %s", answer.Code, answer.Body)
+	}
 
 	t.Log("publishable keys, tokens in test mode and unknown credentials")
 	for _, c := range []*routed{moving, resident} {
@@ -201,7 +258,7 @@ func TestRouterSendsRequestsToTheCellOfTheirCompany(t *testing.T) {
 
 	t.Log("a company moves")
 	g, west1, east1 := f.watch(), neighbour.client.Repeats(), resident.client.Repeats()
-	out, _ := newCommand(t, moving.company.ID, west, east).run(t, 0)
+	out, _ := newCommand(t, moving.company.ID, west, east).run(t, "")
 	var result struct {
 		State    string
 		FrozenMS int64 `json:"frozen_ms"`
@@ -225,6 +282,7 @@ func TestRouterSendsRequestsToTheCellOfTheirCompany(t *testing.T) {
 	f.check(t, east)
 	next.check(t, west)
 	there.check(t, east)
+	readCalendars()
 	if answer := b.Do(t, harness.Request{Path: "/events", Token: moving.publishable}); answer.Code != http.StatusOK {
 		t.Errorf("a publishable key after the move: %d %s", answer.Code, answer.Body)
 	}
