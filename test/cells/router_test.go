@@ -76,7 +76,7 @@ func (s *routed) calendar(t *testing.T) string {
 func (s *routed) upload(t *testing.T, router *harness.A) {
 	t.Helper()
 	item := s.create(t, "/media", `{"title":"Poster","kind":"image"}`, "media")
-	answer, err := s.client.Write(t.Context(), "/media/"+item+"/uploads", `{"fileName":"poster.png","contentType":"image/png","size":4}`, "upload", http.StatusCreated)
+	answer, err := s.client.Write(t.Context(), "/media/"+item+"/uploads", `{"fileName":"poster.png","contentType":"image/png","size":8}`, "upload", http.StatusCreated)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func (s *routed) upload(t *testing.T, router *harness.A) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer = router.Do(t, harness.Request{Method: http.MethodPut, Path: u.Path + "/1", Body: "data", Media: "image/png"})
+	answer = router.Do(t, harness.Request{Method: http.MethodPut, Path: u.Path + "/1", Body: "\x89PNG\r\n\x1a\n", Media: "image/png"})
 	if answer.Code >= http.StatusBadRequest {
 		t.Errorf("a part of an upload: %d %s", answer.Code, answer.Body)
 	}
