@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -207,4 +208,37 @@ func TestStreamCredentials(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestDirectoryPlan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	company := id.New[id.Company]()
+	err := w.db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
+		for _, sql := range []string{
+			`insert into credentials (company_id, id, kind, name, scopes, secret_hash, rotated_at, created_at)
+				select $1, gen_random_uuid(), 'key', 'Website', '{*}', sha256('x'), now(), now() from generate_series(1, 20000)`,
+			`insert into publishable_keys (company_id, id, name, origins, created_at, updated_at)
+				select $1, gen_random_uuid(), 'Website', '{}', now(), now() from generate_series(1, 20000)`,
+		} {
+			if _, err := tx.Exec(ctx, sql, company); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.owner().Exec(t.Context(), `analyze`); err != nil {
+		t.Fatal(err)
+	}
+	last := id.UUID{0xff, 0xf0}
+	plan, err := pg.Rows[string](t.Context(), w.db, pg.Lookup(), `explain `+directoryCredentialsSQL, [16]byte(last), directoryPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(plan, "\n"); strings.Contains(text, "Seq Scan") || strings.Count(text, "_id on ") != 2 {
+		t.Errorf("new credentials are not found by the indexes of their identifiers:\n%s", text)
+	}
 }
