@@ -34,9 +34,9 @@ demo: ## while make run is running: book, buy, and receive the webhooks (DATA_DI
 	@bin/reservectl demo --credentials $(or $(DATA_DIR),.run)/credentials.json
 
 .PHONY: build
-build: ## build bin/standalone, bin/reservectl and every service
+build: ## build bin/standalone, bin/reservectl, bin/directory and every service
 	@mkdir -p bin
-	@go build -o bin/ ./deploy/standalone ./services/reservectl/cmd/reservectl $(PARTS:%=./%)
+	@go build -o bin/ ./deploy/standalone ./services/reservectl/cmd/reservectl ./services/directory/cmd/directory $(PARTS:%=./%)
 
 .PHONY: test
 test: vet unit end-to-end ## before a push: check format, vet, and run all tests except the slow ones; works on a fresh machine
@@ -59,12 +59,12 @@ race: postgres ## run the package tests with the race detector, including the sl
 # -count=1, because Go's test cache does not notice changes in the programs that these
 # tests run.
 .PHONY: end-to-end
-end-to-end: postgres chromium ## run the tests in test/, which start the built programs
+end-to-end: postgres chromium haproxy ## run the tests in test/, which start the built programs
 	go test -vet=off -timeout 15m -count=1 -skip '^TestSlow' $(TESTFLAGS) ./test/...
 
 # The names of slow tests start with TestSlow.
 .PHONY: test-slow
-test-slow: postgres chromium ## run the slow tests in test/: long faults, every page in several fonts, client libraries
+test-slow: postgres chromium haproxy ## run the slow tests in test/: long faults, every page in several fonts, client libraries
 	go test -vet=off -timeout 25m -count=1 -run '^TestSlow' $(TESTFLAGS) $(SLOW_TESTS)
 
 .PHONY: check
@@ -202,6 +202,10 @@ postgres:
 .PHONY: chromium
 chromium:
 	@deploy/install-chromium.sh
+
+.PHONY: haproxy
+haproxy:
+	@deploy/install-haproxy.sh
 
 .PHONY: chart
 chart: build $(TOOLS)/helm ## lint and render the Helm chart, and validate the result against Kubernetes and the services' settings

@@ -9,6 +9,7 @@ import (
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/service"
+	"reservation.dev/services/directory"
 )
 
 // update rewrites the table of settings in the page.
@@ -73,7 +74,7 @@ func settingsTable() string {
 		}
 	}
 	add("standalone", Settings{})
-	for _, p := range parts() {
+	for _, p := range append(parts(), directory.Part()) { // which runs next to a router, not here
 		add(p.Name, service.Process{}, p.Settings())
 		if p.Migrations != nil {
 			add(p.Name, service.Owner{})

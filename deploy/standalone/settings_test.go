@@ -17,6 +17,7 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/seal"
 	"reservation.dev/platform/service"
+	"reservation.dev/services/directory"
 )
 
 // valid returns settings that every service accepts.
@@ -133,7 +134,7 @@ func TestProduction(t *testing.T) {
 }
 
 // TestArrows compares the services' outgoing connections in the source with the lists of allowed
-// callers, and these with the page. reservectl can call every service.
+// callers, and these with the page. reservectl can call every service. The directory is outside of the platform.
 func TestArrows(t *testing.T) {
 	const operatorCommand = "reservectl"
 	page, err := os.ReadFile("../../docs/SECURITY.md")
@@ -141,7 +142,7 @@ func TestArrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	dialled := map[string][]string{} // callers by service
-	for _, p := range parts() {
+	for _, p := range append(parts(), directory.Part()) {
 		files, _ := filepath.Glob(filepath.Join("../../services", p.Name, "*.go"))
 		edge, _ := filepath.Glob(filepath.Join("../..", p.Name, "*.go"))
 		for _, path := range append(files, edge...) {

@@ -19,8 +19,8 @@ func Part() service.Part {
 		Name:  "auth",
 		About: "companies, credentials, administrators, tokens and the keys that sign them",
 		// Each of them gets its own tokens and reads companies. The gateways and the dashboard also
-		// get tokens for their callers.
-		Callers:    []string{"customer", "booking", "pass", "subscription", "media", "reports", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
+		// get tokens for their callers. The directory of a router reads where companies are.
+		Callers:    []string{"customer", "booking", "pass", "subscription", "media", "reports", "webhook", "admin", "gateway-a", "gateway-b", "directory", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,

@@ -28,6 +28,7 @@ type Server struct {
 	authv1.UnimplementedAuditServiceServer
 	authv1.UnimplementedTestModeServiceServer
 	authv1.UnimplementedRequestLogServiceServer
+	authv1.UnimplementedDirectoryServiceServer
 
 	store         *store
 	outbox        *outbox.Outbox
@@ -66,6 +67,7 @@ func (s *Server) register(srv grpc.ServiceRegistrar) {
 	authv1.RegisterAuditServiceServer(srv, s)
 	authv1.RegisterTestModeServiceServer(srv, s)
 	authv1.RegisterRequestLogServiceServer(srv, s)
+	authv1.RegisterDirectoryServiceServer(srv, s)
 }
 
 // instant returns the current time in the precision of PostgreSQL.

@@ -14,6 +14,7 @@ func Policy() rpc.Policy {
 		&authv1.ApiKeyService_ServiceDesc,
 		&authv1.AuditService_ServiceDesc,
 		&authv1.CompanyService_ServiceDesc,
+		&authv1.DirectoryService_ServiceDesc,
 		&authv1.PublishableKeyService_ServiceDesc,
 		&authv1.RequestLogService_ServiceDesc,
 		&authv1.ServiceCredentialService_ServiceDesc,

@@ -27,6 +27,7 @@ func packages() map[string]string {
 		"reports":      "./services/reports/cmd/reports",
 		"webhook":      "./services/webhook/cmd/webhook",
 		"admin":        "./services/admin/cmd/admin",
+		"directory":    "./services/directory/cmd/directory",
 		"gateway-a":    "./gateway-a/cmd/gateway-a",
 		"gateway-b":    "./gateway-b/cmd/gateway-b",
 		"m":            "./test/load/m",

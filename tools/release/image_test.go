@@ -161,7 +161,7 @@ func TestDockerfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.packages) != 11 || !slices.Contains(d.packages, "./services/reservectl/cmd/reservectl") {
+	if len(d.packages) != 13 || !slices.Contains(d.packages, "./services/reservectl/cmd/reservectl") {
 		t.Errorf("the packages are %q", d.packages)
 	}
 	if !slices.Equal(d.env, []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false"}) {

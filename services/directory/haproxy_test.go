@@ -1,0 +1,124 @@
+package directory
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"reservation.dev/devkit/testkit"
+)
+
+// startHAProxy starts a HAProxy that has both maps, and returns its runtime API.
+func startHAProxy(t *testing.T) *haproxy {
+	t.Helper()
+	path, err := exec.LookPath("haproxy")
+	if err != nil {
+		if path, err = exec.LookPath("/usr/sbin/haproxy"); err != nil {
+			t.Skip("haproxy is not installed; run deploy/install-haproxy.sh")
+		}
+	}
+	dir, err := os.MkdirTemp("", "directory-*") // short enough for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	h := &haproxy{socket: filepath.Join(dir, "s"), files: files{dir: dir}, now: time.Now}
+	for _, m := range []mapName{companiesMap, credentialsMap} {
+		if err := h.files.write(m, []byte("old west\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := fmt.Sprintf(`global
+	stats socket %s mode 600 level admin
+defaults
+	mode http
+	timeout connect 1s
+	timeout client 1s
+	timeout server 1s
+frontend f
+	bind unix@%s/f
+	http-request return status 200 if { str(x),map_str(%s) -m found } { str(x),map_str(%s) -m found }
+`, h.socket, dir, h.files.path(companiesMap), h.files.path(credentialsMap))
+	file := filepath.Join(dir, "haproxy.cfg")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, "-db", "-f", file)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	testkit.Eventually(t, 10*time.Second, func() error {
+		_, err := h.command(t.Context(), "show info")
+		return err
+	})
+	return h
+}
+
+// lines returns the lines of a map in HAProxy by key.
+func (h *haproxy) lines(t *testing.T, m mapName) map[string]string {
+	t.Helper()
+	answer, err := h.command(t.Context(), "show map "+h.files.path(m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]string{}
+	for line := range strings.Lines(answer) {
+		if f := strings.Fields(line); len(f) == 3 {
+			lines[f[1]] = f[2]
+		}
+	}
+	return lines
+}
+
+func TestHAProxy(t *testing.T) { // invariant 5
+	t.Parallel()
+	h := startHAProxy(t)
+	t.Run("has restarted only once", func(t *testing.T) {
+		for _, want := range []bool{true, false} {
+			if got, err := h.hasRestarted(t.Context()); err != nil || got != want {
+				t.Errorf("got %v, %v", got, err)
+			}
+		}
+	})
+	t.Run("makes single changes", func(t *testing.T) {
+		for _, o := range []op{
+			{"add", companiesMap, "comp_1", "west"}, {"add", companiesMap, "comp_2", "west"}, {"set", companiesMap, "comp_1", "east"}, {"del", companiesMap, "old", ""},
+		} {
+			if err := h.apply(t.Context(), o); err != nil {
+				t.Error(err)
+			}
+		}
+		same(t, "lines", map[string]string{"comp_1": "east", "comp_2": "west"}, h.lines(t, companiesMap))
+	})
+	t.Run("reports a change that HAProxy refuses", func(t *testing.T) {
+		err := h.apply(t.Context(), op{"set", companiesMap, "comp_9", "east"})
+		if err == nil || !strings.Contains(err.Error(), "set map") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("replaces a map by many lines, without duplicates", func(t *testing.T) {
+		var text strings.Builder
+		for n := range 800 {
+			fmt.Fprintf(&text, "key_%026d comp_%026d\n", n, n)
+		}
+		for range 2 {
+			if err := h.replace(t.Context(), credentialsMap, []byte(text.String())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := h.lines(t, credentialsMap); len(got) != 800 || got["key_"+fmt.Sprintf("%026d", 799)] != "comp_"+fmt.Sprintf("%026d", 799) {
+			t.Errorf("got %d lines", len(got))
+		}
+		if err := h.replace(t.Context(), credentialsMap, nil); err != nil || len(h.lines(t, credentialsMap)) != 0 {
+			t.Errorf("no lines: %v", err)
+		}
+	})
+}

@@ -1,0 +1,136 @@
+package harness
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Router is HAProxy in front of several cells, with deploy/router/haproxy.cfg and the directory.
+type Router struct {
+	HAProxy, Directory *Process
+	// URL is the address of both interfaces.
+	URL string
+
+	socket, maps string
+}
+
+// StartRouter starts a router in front of cells, which it knows by the names in haproxy.cfg: "west" and "east".
+// It skips the test if HAProxy is not installed.
+func StartRouter(t testing.TB, cells map[string]*Standalone) *Router {
+	t.Helper()
+	path, err := exec.LookPath("haproxy")
+	if err != nil {
+		if path, err = exec.LookPath("/usr/sbin/haproxy"); err != nil {
+			t.Skip("haproxy is not installed; run deploy/install-haproxy.sh")
+		}
+	}
+	dir := TempDir(t)
+	r := &Router{socket: filepath.Join(dir, "haproxy.sock"), maps: filepath.Join(dir, "maps")}
+	if err := os.Mkdir(r.maps, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"companies.map", "credentials.map"} {
+		if err := os.WriteFile(filepath.Join(r.maps, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	addr := FreeAddr(t)
+	r.URL = "http://" + addr
+	env := map[string]string{"ROUTER_ADDR": addr, "MAP_DIR": r.maps, "HAPROXY_SOCKET": r.socket}
+	type cell struct {
+		Name     string `json:"name"`
+		AuthAddr string `json:"auth_addr"`
+		ID       string `json:"credential_id"`
+		Secret   string `json:"credential_secret"`
+	}
+	var list []cell
+	for name, s := range cells {
+		c := s.Credentials
+		list = append(list, cell{name, c.GRPC.Auth, c.GRPC.ServiceCredential.ID, c.GRPC.ServiceCredential.Secret})
+		for face, url := range map[string]string{"A": c.InterfaceA.BaseURL, "B": c.InterfaceB.BaseURL, "MEDIA": c.Media.BaseURL} {
+			host, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+			env[strings.ToUpper(name)+"_"+face] = host
+		}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.HAProxy = newProcess(t, "haproxy", dir, env, path, "-W", "-db", "-f", filepath.Join(root, "deploy", "router", "haproxy.cfg"))
+	r.Directory = newProcess(t, "directory", dir, map[string]string{
+		"CELLS": string(text), "MAP_DIR": r.maps, "HAPROXY_SOCKET": r.socket, "ADMIN_ADDR": FreeAddr(t),
+	}, Program(t, "directory"))
+	r.HAProxy.Start(t)
+	r.Directory.Start(t)
+	return r
+}
+
+// Reload lets HAProxy replace its worker by one that reads the configuration and the maps.
+func (r *Router) Reload() { r.HAProxy.signal(syscall.SIGUSR2) }
+
+// PID returns the process identifier of HAProxy's worker.
+func (r *Router) PID() (string, error) {
+	answer, err := r.command("show info")
+	for line := range strings.Lines(answer) {
+		if pid, found := strings.CutPrefix(line, "Pid: "); found {
+			return strings.TrimSpace(pid), nil
+		}
+	}
+	return "", errors.Join(err, errors.New("HAProxy does not say its process identifier"))
+}
+
+// Await waits until the router knows companies or credentials.
+func (r *Router) Await(t testing.TB, name string, keys ...string) {
+	t.Helper()
+	Eventually(t, 20*time.Second, func() error {
+		for _, key := range keys {
+			answer, err := r.command("get map " + filepath.Join(r.maps, name+".map") + " " + key)
+			if err != nil || !strings.Contains(answer, "found=yes") {
+				return fmt.Errorf("%s is not in the map: %s %w", key, answer, err)
+			}
+		}
+		return nil
+	})
+}
+
+// Lines returns how many lines of a map HAProxy has for a key.
+func (r *Router) Lines(t testing.TB, name, key string) (n int) {
+	t.Helper()
+	answer, err := r.command("show map " + filepath.Join(r.maps, name+".map"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(answer) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[1] == key {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Router) command(text string) (string, error) {
+	conn, err := net.DialTimeout("unix", r.socket, 5*time.Second)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, text+"\n"); err != nil {
+		return "", err
+	}
+	answer, err := io.ReadAll(conn)
+	return string(answer), err
+}
