@@ -98,6 +98,10 @@ func (s *searched) touched(t *testing.T) (blocks, scans int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The owner has filled the table.
+	if _, err := s.owner.Exec(t.Context(), `select pg_stat_force_next_flush()`); err != nil {
+		t.Fatal(err)
+	}
 	err = s.owner.QueryRow(t.Context(), `select heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit, seq_scan
 		from pg_statio_user_tables join pg_stat_user_tables using (relid) where relid = 'customers'::regclass`).Scan(&blocks, &scans)
 	if err != nil {

@@ -127,7 +127,7 @@ func TestSlowReportPlans(t *testing.T) {
 		"credits":             {creditsSQL, c.args("GBP"), 3000},
 		"customers":           {customersSQL, []any{w.company, int64(1), since, until, before}, 30000},
 		"credit currencies":   {creditCurrenciesSQL, []any{w.company, int64(1), sp.to}, 3000},
-		"expiring by day":     {expiringByDaySQL, expiringArgs(c, "GBP", "GBP"), 30000},
+		"expiring by day":     {expiringByDaySQL, expiringArgs(c, "GBP", "GBP"), 80000},
 		"expiring passes":     {expiringCountSQL, []any{w.company, int64(1), sp.from, sp.from + 30}, 500},
 	} {
 		t.Run(name, func(t *testing.T) {
