@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -120,7 +121,7 @@ func TestPurchasesUnderConcurrency(t *testing.T) {
 				return
 			}
 			if i%5 == 0 {
-				line := &bookingv1.ImportedTransaction{Reference: resp.GetTransaction().GetId(), Customer: ann.String(), PurchasedAt: resp.GetTransaction().GetPurchasedAt()}
+				line := &bookingv1.ImportedTransaction{Reference: fmt.Sprint("import ", i), Customer: ann.String(), PurchasedAt: resp.GetTransaction().GetPurchasedAt()}
 				for _, n := range r.Perm(len(dates)) {
 					line.Bookings = append(line.Bookings, &bookingv1.ImportedBooking{
 						Spaces: 1, Date: &bookingv1.ImportedBooking_EventDateId{EventDateId: dates[n]},
