@@ -63,7 +63,7 @@ func (v *verification) reports(reports *session, o owners, wait time.Duration) e
 	f := &factVerification{verification: v, ctx: reports.ctx, client: reportsv1.NewReportMaintenanceServiceClient(reports.conn), owners: o, wait: wait}
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
-	res, err := f.client.GetReportStatus(ctx, &reportsv1.GetReportStatusRequest{})
+	isBuilt, err := f.await(func(s *reportsv1.ReportStatus) bool { return s.GetGeneration() > 0 })
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (v *verification) reports(reports *session, o owners, wait time.Duration) e
 		return err
 	}
 	r := &factReader{recv: stream.Recv, verification: v}
-	if res.GetStatus().GetGeneration() == 0 {
+	if !isBuilt {
 		v.postpone("the first build of the reports has not ended; see reservectl report status")
 		return r.drain()
 	}
@@ -194,21 +194,32 @@ func (f *factVerification) awaitReports() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	var asOf *timestamppb.Timestamp
+	isComplete, err := f.await(func(s *reportsv1.ReportStatus) bool {
+		asOf = s.GetAsOf()
+		return asOf != nil && !asOf.AsTime().Before(now.AsTime())
+	})
+	if err == nil && !isComplete {
+		f.postpone(fmt.Sprintf("after %s, reports have the changes up to %s only; see the metric reports_lag_seconds", f.wait, timeText(asOf)))
+	}
+	return isComplete, err
+}
+
+// await returns when the status of the reports is as wanted. It returns false if it is not in time.
+func (f *factVerification) await(isWanted func(*reportsv1.ReportStatus) bool) (bool, error) {
 	late := time.After(f.wait)
 	for {
 		res, err := f.client.GetReportStatus(f.ctx, &reportsv1.GetReportStatusRequest{})
 		if err != nil {
 			return false, err
 		}
-		asOf := res.GetStatus().GetAsOf()
-		if asOf != nil && !asOf.AsTime().Before(now.AsTime()) {
+		if isWanted(res.GetStatus()) {
 			return true, nil
 		}
 		select {
 		case <-f.ctx.Done():
 			return false, f.ctx.Err()
 		case <-late:
-			f.postpone(fmt.Sprintf("after %s, reports have the changes up to %s only; see the metric reports_lag_seconds", f.wait, timeText(asOf)))
 			return false, nil
 		case <-time.After(statusPoll):
 		}

@@ -311,7 +311,7 @@ func TestVerifyFacts(t *testing.T) {
 			return ""
 		}, errNotYet},
 		"says that reports are not built yet": {func(f *factory) string {
-			f.generation, f.facts = 0, nil
+			f.generation, f.facts, f.wait = 0, nil, time.Millisecond
 			return ""
 		}, errNotYet},
 		"says that a booking keeps changing": {func(f *factory) string {

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -89,4 +90,62 @@ func TestErasure(t *testing.T) { // invariant 11
 			t.Error("the wrong message is left")
 		}
 	})
+}
+
+// TestErasureWaitsForAnOutcome erases a customer while the outcome of a delivery is being stored.
+func TestErasureWaitsForAnOutcome(t *testing.T) { // invariant 11
+	t.Parallel()
+	w := open(t, quick())
+	receiver := newPlainServer(t, func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("thanks")) })
+	w.endpoint(receiver.URL)
+	gone := id.New[id.Customer]()
+	if err := w.queueAbout(gone); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() error {
+		if n := w.rows(`select count(*) from attempts`); n != 1 {
+			return fmt.Errorf("%d attempts", n)
+		}
+		return nil
+	})
+	w.stop()
+
+	erased := make(chan error, 1)
+	err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		var pid int
+		if err := tx.QueryRow(ctx, `select pg_backend_pid()`).Scan(&pid); err != nil {
+			return err
+		}
+		// As settleSQL does.
+		if _, err := tx.Exec(ctx, `update deliveries set attempts = 2`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `insert into attempts select company_id, delivery_id, 2, at, duration_us, outcome, failure, status, message, response,
+			reused, url, secret_ids from attempts`)
+		if err != nil {
+			return err
+		}
+		go func() {
+			erased <- w.engine.store.erase(context.WithoutCancel(t.Context()), privacy.Erasure{Company: w.company, Customer: gone, At: time.Now()})
+		}()
+		waitFor(t, func() error {
+			var waiting int
+			if err := tx.QueryRow(ctx, `select count(*) from pg_stat_activity where $1 = any (pg_blocking_pids(pid))`, pid).Scan(&waiting); err != nil {
+				return err
+			}
+			if waiting == 0 {
+				return errors.New("the erasure does not wait for the outcome")
+			}
+			return nil
+		})
+		return nil
+	})
+	if err = errors.Join(err, <-erased); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"messages", "deliveries", "attempts"} {
+		if n := w.rows(`select count(*) from ` + table); n != 0 {
+			t.Errorf("%d %s", n, table)
+		}
+	}
 }

@@ -28,11 +28,12 @@ const (
 const aboutBatch = 5000
 
 // erase deletes the messages about a customer, their deliveries, and the responses of endpoints. A
-// delivery that is under way then finds no row for its outcome.
+// delivery that is under way then finds no row for its outcome. Deliveries go first: the statement waits
+// for an outcome that is being stored, and the next one sees its attempt.
 func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
 	return s.messagesAbout(ctx, e.Company, e.Customer, func(messages []id.WebhookMessage) error {
 		return s.DB.InTx(ctx, pg.For(e.Company), func(ctx context.Context, tx *pg.Tx) error {
-			for _, statement := range []string{forgetAttemptsSQL, forgetDeliveriesSQL, forgetMessagesSQL} {
+			for _, statement := range []string{forgetDeliveriesSQL, forgetAttemptsSQL, forgetMessagesSQL} {
 				if _, err := tx.Exec(ctx, statement, e.Company, messages); err != nil {
 					return err
 				}

@@ -132,7 +132,7 @@ func (m *machine) verified() (string, error) {
 		Program: "reservectl", Args: []string{"verify", "--company", m.company}, Env: map[string]string{"RESERVATION_CREDENTIALS": m.s.CredentialsFile()},
 	})
 	if res.Code != 0 {
-		return res.Output, fmt.Errorf("exit status %d", res.Code)
+		return res.Output, fmt.Errorf("exit status %d: %s", res.Code, res.Errors)
 	}
 	return res.Output, nil
 }
