@@ -148,8 +148,8 @@ func forge(t *testing.T, token, company string) string {
 	return strings.Join(parts, ".")
 }
 
-// TestRouterSendsRequestsToTheCellOfTheirCompany uses two cells through HAProxy and the directory.
-func TestRouterSendsRequestsToTheCellOfTheirCompany(t *testing.T) {
+// TestSlowRouterSendsRequestsToTheCellOfTheirCompany uses two cells through HAProxy and the directory.
+func TestSlowRouterSendsRequestsToTheCellOfTheirCompany(t *testing.T) {
 	t.Parallel()
 	harness.Program(t, "standalone", "reservectl", "directory")
 	var s shared
