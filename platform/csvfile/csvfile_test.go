@@ -127,8 +127,8 @@ func TestFormulas(t *testing.T) {
 		{"a minus sign", "-2+3", "'-2+3"},
 		{"an at sign", "@SUM(A1)", "'@SUM(A1)"},
 		{"a tab", "\t1", "'\t1"},
-		{"a carriage return", "\r=1", "'\r=1"},
-		{"a line break", "\n=1", "'\n=1"},
+		{"a carriage return", "\r=1", "'\r'=1"},
+		{"a line break", "\n=1", "'\n'=1"},
 		{"spaces before an equals sign", "  =1", "'  =1"},
 		{"a space without a break before an equals sign", "\u00a0=1", "'\u00a0=1"},
 		{"characters that are not shown before an equals sign", "\u200b\ufeff\x00=1", "'\u200b\ufeff\x00=1"},
@@ -142,6 +142,16 @@ func TestFormulas(t *testing.T) {
 	} {
 		t.Run("marks as text a cell that begins with "+tt.name, func(t *testing.T) {
 			if got := Guard(tt.text); got != tt.cell || Unguard(got) != tt.text {
+				t.Errorf("got %q, read as %q", got, Unguard(got))
+			}
+		})
+	}
+	for text, cell := range map[string]string{
+		"Ann;=1+1;x": "Ann;'=1+1;x", `Ann;"=1"`: `Ann;'"=1"`, "a,@b": "a,'@b", "a\t-1": "a\t'-1", "a\n+1": "a\n'+1", "a;'=1": "a;''=1",
+		"a; =1": "a; =1", "a; b, c": "a; b, c",
+	} {
+		t.Run(fmt.Sprintf("marks the formulas inside %q", text), func(t *testing.T) {
+			if got := Guard(text); got != cell || Unguard(got) != text {
 				t.Errorf("got %q, read as %q", got, Unguard(got))
 			}
 		})
@@ -180,7 +190,7 @@ func TestWriter(t *testing.T) {
 
 // FuzzCells writes any texts as cells. The reader returns them, and no cell can be evaluated by a spreadsheet.
 func FuzzCells(f *testing.F) {
-	for _, seed := range [][3]string{{"", "", ""}, {"=1", "a\"b", "x\ny"}, {"'=1", " \t", "\r"}, {"''", ";", "\ufeff"}, {"a\r\r\n", "\\.", "\u200b-1"}} {
+	for _, seed := range [][3]string{{"", "", ""}, {"=1", "a\"b", "x\ny"}, {"'=1", " \t", "\r"}, {"''", ";", "\ufeff"}, {"a\r\r\n", "\\.", "\u200b-1"}, {"Ann;=1+1;x", "a,\"@b\"", "a\t-1\n'+2"}} {
 		f.Add(seed[0], seed[1], seed[2], false)
 		f.Add(seed[0], seed[1], seed[2], true)
 	}
@@ -215,6 +225,12 @@ func FuzzCells(f *testing.F) {
 			}
 			if cell := Guard(text); isFormula(cell) {
 				t.Errorf("%q can be evaluated", cell)
+			}
+			// With other settings, a spreadsheet divides the cell.
+			for _, piece := range strings.FieldsFunc(Guard(text), func(c rune) bool { return strings.ContainsRune(";,\t\r\n", c) }) {
+				if piece = strings.TrimLeft(piece, `"`); isFormula(piece) && piece[0] != ' ' {
+					t.Errorf("the piece %q of %q can be evaluated", piece, text)
+				}
 			}
 		}
 	})

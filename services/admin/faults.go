@@ -103,8 +103,13 @@ func fieldName(name string) *message {
 func fieldSentence(field fault.Field) *message {
 	name := field.Field[strings.LastIndex(field.Field, ".")+1:]
 	name, _, _ = strings.Cut(name, "[")
-	if name == "page_token" {
+	switch {
+	case name == "page_token":
 		return msg("refusals.field.page_token")
+	case field.Field == "span.to" && field.Rule == "order":
+		return msg("refusals.field.span_order")
+	case field.Field == "span.to" && field.Rule == "range":
+		return msg("refusals.field.span_range")
 	}
 	return msg("refusals.field.other_field", "field", strings.ReplaceAll(name, "_", " "), "problem", problemText(field.Message))
 }

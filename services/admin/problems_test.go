@@ -1,6 +1,10 @@
 package admin
 
-import "testing"
+import (
+	"testing"
+
+	"reservation.dev/platform/fault"
+)
 
 func TestProblemsOfFields(t *testing.T) {
 	t.Parallel()
@@ -14,6 +18,20 @@ func TestProblemsOfFields(t *testing.T) {
 		}
 		if got := german.text(problemText(words)); got != want {
 			t.Errorf("%q is %q in German, want %q", words, got, want)
+		}
+	}
+}
+
+func TestProblemsOfSpans(t *testing.T) {
+	t.Parallel()
+	english, german := textsIn(t, "en-GB"), textsIn(t, "de-DE")
+	for rule, want := range map[string][2]string{
+		"order": {"The last day must not be before the first day.", "Der letzte Tag darf nicht vor dem ersten liegen."},
+		"range": {"The span is too long. Choose a shorter one.", "Der Zeitraum ist zu lang. Wählen Sie einen kürzeren."},
+	} {
+		refusal := fault.InvalidParameter("span.to", rule, "is wrong")
+		if got := [2]string{english.text(sentence(refusal)), german.text(sentence(refusal))}; got != want {
+			t.Errorf("%s: got %q", rule, got)
 		}
 	}
 }

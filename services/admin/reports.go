@@ -259,7 +259,11 @@ func (p reportsPage) Reports() []*reportTable {
 func (r *request) reports() error {
 	page, err := r.overview(r.asked(), map[string]string{"takings": "day", "attendance": "weekday", "customers": "month"})
 	if err != nil {
-		return r.refused(home, err)
+		back := home
+		if r.http.URL.RawQuery != "" { // without it, the page shows its usual span
+			back = reportsPath
+		}
+		return r.refused(back, err)
 	}
 	page.Spans = r.choice(reportsPath, page.Takings.Compared.GetSpan())
 	return r.render("reports", page)
