@@ -30,6 +30,9 @@ func bookingsImport() importKind {
 		Optional: []string{"pricingoptionid", "pricingoption", "customerpassid", "registrationid", "purchasedlocal", "purchasezone", "updatedat"},
 	}
 	for _, column := range bookingHeader() {
+		if column == "attendance" || column == "discount" {
+			continue // the page says that they are not imported
+		}
 		columns.Optional = append(columns.Optional, csvfile.Column(column))
 	}
 	return importKind{

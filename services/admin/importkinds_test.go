@@ -286,7 +286,8 @@ func TestImportOfLargePurchases(t *testing.T) {
 	}
 }
 
-// TestExportsCanBeImported imports the files of exports of passes and bookings.
+// TestExportsCanBeImported imports the files of exports of passes and bookings. The page names the columns that it does
+// not import.
 func TestExportsCanBeImported(t *testing.T) {
 	t.Parallel()
 	for kind, headers := range map[string][][]string{
@@ -295,7 +296,8 @@ func TestExportsCanBeImported(t *testing.T) {
 		for _, header := range headers {
 			t.Run(fmt.Sprintf("%s with all %d columns of an export", kind, len(header)), func(t *testing.T) {
 				r, err := csvfile.NewReader(strings.NewReader(strings.Join(header, ",")+"\n"), importKindNamed(kind).columns)
-				if err != nil || len(r.Ignored) > 0 {
+				ignored := map[string]string{"passes": "", "bookings": "attendance discount"}[kind]
+				if err != nil || strings.Join(r.Ignored, " ") != ignored {
 					t.Errorf("ignores %v, %v", r.Ignored, err)
 				}
 			})

@@ -305,7 +305,11 @@ func (r *request) reportFile() error {
 		return err
 	}
 	span := t.Compared.GetSpan()
-	r.sendFile(fmt.Sprintf("%s-%s-%s", t.Name, span.GetFrom(), span.GetTo()), b.Bytes())
+	name := fmt.Sprintf("%s-%s-%s", t.Name, span.GetFrom(), span.GetTo())
+	if t.Currency != "" {
+		name += "-" + t.Currency
+	}
+	r.sendFile(name, b.Bytes())
 	return nil
 }
 

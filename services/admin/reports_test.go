@@ -223,7 +223,7 @@ func TestReportFiles(t *testing.T) {
 	if got := res.Header.Get("Content-Type"); got != "text/csv; charset=utf-8" {
 		t.Errorf("Content-Type %q", got)
 	}
-	if got := res.Header.Get("Content-Disposition"); got != `attachment; filename="takings-2026-10-01-2026-10-31.csv"` {
+	if got := res.Header.Get("Content-Disposition"); got != `attachment; filename="takings-2026-10-01-2026-10-31-GBP.csv"` {
 		t.Errorf("Content-Disposition %q", got)
 	}
 	lines := strings.Split(strings.TrimSpace(res.body), "\n")
