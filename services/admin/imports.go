@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"reservation.dev/platform/csvfile"
 	"reservation.dev/platform/fault"
@@ -183,6 +184,12 @@ type importResult struct {
 type refusedRow struct {
 	csvfile.Row
 	Field, Reason string
+}
+
+// Problem returns the reason in the language of the page, without the name of the column. The file of refused rows has
+// the reason in English.
+func (r refusedRow) Problem() *message {
+	return problemText(strings.TrimPrefix(r.Reason, r.Field+" "))
 }
 
 // Fits reports whether First has all refused rows.

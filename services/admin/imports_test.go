@@ -145,7 +145,7 @@ func TestImport(t *testing.T) {
 	preview := w.upload("preview", customersFile)
 	t.Run("first shows what it would do, and stores nothing", func(t *testing.T) {
 		preview.must(t, "2 customers would be imported", "2 rows would be refused", "The column colour is not known", "Import 2 customers",
-			"email must be an e-mail address", `<td>3</td>`, `<td>5</td>`, "quote", "Download refused rows")
+			"must be an e-mail address.", `<td>3</td>`, `<td>5</td>`, "quote", "Download refused rows")
 		if preview.StatusCode != http.StatusOK || len(fake.stored) > 0 || fake.dry != 2 || len(w.backend.called("RecordAuditEntry")) > 0 {
 			t.Errorf("stored %v, %d checked", fake.stored, fake.dry)
 		}

@@ -25,6 +25,18 @@ var problems = []struct {
 	{regexp.MustCompile(`^must not be in the future$`), "refusals.problem.future"},
 	{regexp.MustCompile(`^must not be before the start date$`), "refusals.problem.before_start"},
 	{regexp.MustCompile(`^is already used by another pricing option of the event$`), "refusals.problem.name_used"},
+	// Of rows that an import refuses.
+	{regexp.MustCompile(`^must be a whole number from (?P<least>\d+) to (?P<most>\d+)$`), "refusals.problem.whole_number"},
+	{regexp.MustCompile(`^must be true or false$`), "refusals.problem.flag"},
+	{regexp.MustCompile(`^must be an amount such as 12\.50$`), "refusals.problem.amount"},
+	{regexp.MustCompile(`^must be a date or a date-time, for example 2026-03-29T09:30:00$`), "refusals.problem.moment"},
+	{regexp.MustCompile(`^no customer with the e-mail address (?P<email>“.*”)$`), "refusals.problem.no_email"},
+	{regexp.MustCompile(`^no customer with the identifier or reference (?P<id>“.*”)$`), "refusals.problem.no_reference"},
+	{regexp.MustCompile(`^no customer: fill in (?P<email>\S+) or (?P<id>\S+)$`), "refusals.problem.no_customer"},
+	{regexp.MustCompile(`^several customers with the e-mail address (?P<email>“.*”): fill in (?P<id>\S+)$`), "refusals.problem.several_customers"},
+	{regexp.MustCompile(`^belongs to the same purchase as line (?P<line>\d+), which is refused$`), "refusals.problem.same_purchase"},
+	{regexp.MustCompile(`^a purchase can have at most (?P<most>\d+) bookings$`), "refusals.problem.most_bookings"},
+	{regexp.MustCompile(`^another purchaser than in the rows before: a purchase has one$`), "refusals.problem.another_purchaser"},
 }
 
 // problemText says what is wrong with a field, as a service says it. Words that are not in problems are those of the
