@@ -41,6 +41,18 @@ func Day(at time.Time, name string) string {
 	return at.In(loc).Format(time.DateOnly)
 }
 
+// StoredDay returns a stored day as YYYY-MM-DD. If none is stored, it returns that of an instant in the zone with the name
+// earlier, or in present if earlier is "" or unknown.
+func StoredDay(stored *time.Time, at time.Time, earlier string, present *time.Location) string {
+	if stored != nil {
+		return stored.Format(time.DateOnly)
+	}
+	if loc, err := Load(earlier); err == nil && earlier != "" {
+		present = loc
+	}
+	return at.In(present).Format(time.DateOnly)
+}
+
 // isIANA reports whether name can be an IANA name. It refuses names of the machine's own
 // zone ("localtime"), copies that only some machines have (those below "right" count leap
 // seconds), and alternative spellings of a file's path ("Europe//London").

@@ -40,3 +40,20 @@ func TestLoad(t *testing.T) {
 		})
 	}
 }
+
+func TestStoredDay(t *testing.T) {
+	t.Parallel()
+	at, tokyo := time.Date(2026, 3, 1, 3, 30, 0, 0, time.UTC), time.FixedZone("", 9*3600)
+	for _, tt := range []struct {
+		behaviour, earlier, want string
+		day                      *time.Time
+	}{
+		{"a stored day counts", "America/New_York", "2025-01-01", new(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))},
+		{"without a day, the earlier zone counts", "America/New_York", "2026-02-28", nil},
+		{"without an earlier zone, the present one counts", "", "2026-03-01", nil},
+	} {
+		if got := StoredDay(tt.day, at, tt.earlier, tokyo); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.behaviour, got, tt.want)
+		}
+	}
+}

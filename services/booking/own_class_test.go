@@ -198,7 +198,7 @@ func TestOwnClassesFollowTheAssignment(t *testing.T) { // invariant 51
 	})
 }
 
-// A teacher who was replaced while the change of the booking waited is refused.
+// A change of a booking waits for a substitution, and then refuses the teacher who was replaced.
 func TestOwnAttendanceDuringASubstitution(t *testing.T) { // invariant 51
 	t.Parallel()
 	record := func(w *teaching) error {

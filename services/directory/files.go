@@ -16,7 +16,7 @@ type files struct{ dir string }
 // path returns the path of a map's file, by which HAProxy also names the map.
 func (f files) path(m mapName) string { return filepath.Join(f.dir, string(m)+".map") }
 
-// read returns the lines of a map's file; none if there is no file.
+// read returns the lines of a map's file. Without a file, there are none.
 func (f files) read(m mapName) (map[string]string, error) {
 	file, err := os.Open(f.path(m))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -28,16 +28,16 @@ func passTypeMessage(t PassType) *passv1.PassType {
 }
 
 // customerPassMessage returns the message of a pass on a day in the company's zone.
-func customerPassMessage(p CustomerPass, zone *time.Location, today time.Time) *passv1.CustomerPass {
+func customerPassMessage(p CustomerPass, loc *time.Location, today time.Time) *passv1.CustomerPass {
 	out := &passv1.CustomerPass{
 		Id: p.ID.String(), CustomerId: p.CustomerID.String(), PassTypeId: p.PassTypeID.String(), RemainingUses: p.uses(),
 		StartDate: p.StartDate.Format(time.DateOnly), ExpiryDate: p.lastDay().Format(time.DateOnly),
 		Status: enumValue[passv1.CustomerPassStatus](p.StatusOn(today)), Version: p.Version,
 		CreatedAt: timestamppb.New(p.CreatedAt), UpdatedAt: timestamppb.New(p.UpdatedAt),
-		CreatedOn: dayText(p.CreatedOn, p.CreatedAt, p.EarlierZone, zone),
+		CreatedOn: zone.StoredDay(p.CreatedOn, p.CreatedAt, p.EarlierZone, loc),
 		Title:     p.Title, TotalUses: p.TotalUses, UnlimitedUses: p.UnlimitedUses, NeverExpires: p.neverExpires(),
 	}
-	if since := p.pausedSince(zone); since != nil {
+	if since := p.pausedSince(loc); since != nil {
 		out.PausedSince = timestamppb.New(*since)
 	}
 	if p.ofSubscription() {
@@ -52,31 +52,19 @@ func customerPassMessage(p CustomerPass, zone *time.Location, today time.Time) *
 	return out
 }
 
-// dayText returns a stored day; nil is that of an instant in the company's earlier zone, or in the present one
-// if no earlier zone is known.
-func dayText(day *time.Time, at time.Time, earlier string, present *time.Location) string {
-	if day != nil {
-		return day.Format(time.DateOnly)
-	}
-	if loc, err := zone.Load(earlier); err == nil && earlier != "" {
-		present = loc
-	}
-	return at.In(present).Format(time.DateOnly)
-}
-
-func ledgerMessages(list []LedgerEntry, zone *time.Location) []*passv1.LedgerEntry {
+func ledgerMessages(list []LedgerEntry, loc *time.Location) []*passv1.LedgerEntry {
 	out := make([]*passv1.LedgerEntry, len(list))
 	for n, e := range list {
-		out[n] = ledgerMessage(e, zone)
+		out[n] = ledgerMessage(e, loc)
 	}
 	return out
 }
 
-func ledgerMessage(e LedgerEntry, zone *time.Location) *passv1.LedgerEntry {
+func ledgerMessage(e LedgerEntry, loc *time.Location) *passv1.LedgerEntry {
 	out := &passv1.LedgerEntry{
 		Sequence: e.Sequence, Kind: enumValue[passv1.LedgerEntryKind](e.Kind), Credits: e.Credits, Balance: e.Balance,
 		Actor: e.Actor, CreatedAt: timestamppb.New(e.CreatedAt), Reason: e.Reason,
-		Day: dayText(e.Day, e.CreatedAt, e.EarlierZone, zone),
+		Day: zone.StoredDay(e.Day, e.CreatedAt, e.EarlierZone, loc),
 	}
 	if e.Kind == entryExpiredAtEnd {
 		out.Kind = passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_EXPIRED

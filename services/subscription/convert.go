@@ -37,14 +37,14 @@ func collectionIDs(in []id.Collection) []string {
 }
 
 // subscriptionMessage returns the message of a subscription with its current period. An empty view has none.
-func subscriptionMessage(v model.View, zone *time.Location) *subscriptionv1.Subscription {
+func subscriptionMessage(v model.View, loc *time.Location) *subscriptionv1.Subscription {
 	if v.ID.IsZero() {
 		return nil
 	}
 	out := &subscriptionv1.Subscription{
 		Id: v.ID.String(), CustomerId: v.CustomerID.String(), PlanId: v.PlanID.String(), PlanTitle: v.PlanTitle,
 		Status: enumValue[subscriptionv1.SubscriptionStatus](v.Status), Terms: termsMessage(v.Terms),
-		StartDate: dayText(&v.StartDay), CurrentPeriod: periodMessage(v.Current, zone),
+		StartDate: dayText(&v.StartDay), CurrentPeriod: periodMessage(v.Current, loc),
 		RenewsOn: dayText(v.RenewsOn()), LastDay: dayText(v.LastDay),
 		AmountDue: v.AmountDue, PastDueSince: instant(v.PastDueSince), SuspendedFrom: instant(v.SuspendedFrom),
 		AccountCredit: v.AccountCredit, RefundDue: v.RefundDue, RefundedAmount: v.RefundedAmount,
@@ -76,7 +76,7 @@ func termsMessage(t model.Terms) *subscriptionv1.Terms {
 	}
 }
 
-func periodMessage(p model.Period, zone *time.Location) *subscriptionv1.Period {
+func periodMessage(p model.Period, loc *time.Location) *subscriptionv1.Period {
 	out := &subscriptionv1.Period{
 		Number: p.Number, PlanId: p.PlanID.String(), FirstDay: dayText(&p.FirstDay), LastDay: dayText(&p.LastDay), Trial: p.Trial,
 		Price: p.Price, Currency: p.Currency, CreditApplied: p.CreditApplied, AmountDue: p.AmountDue,
@@ -88,18 +88,18 @@ func periodMessage(p model.Period, zone *time.Location) *subscriptionv1.Period {
 	if p.PaidAt != nil {
 		out.Payment = &subscriptionv1.SubscriptionPayment{
 			Method: p.PaymentMethod, Reference: p.PaymentReference, Amount: &p.PaidAmount, PaidAt: timestamppb.New(*p.PaidAt),
-			PaidOn: dayOrOf(p.PaidOn, *p.PaidAt, p.EarlierZone, zone),
+			PaidOn: zone.StoredDay(p.PaidOn, *p.PaidAt, p.EarlierZone, loc),
 		}
 	}
 	return out
 }
 
-func entryMessage(e model.AccountEntry, zone *time.Location) *subscriptionv1.AccountEntry {
+func entryMessage(e model.AccountEntry, loc *time.Location) *subscriptionv1.AccountEntry {
 	return &subscriptionv1.AccountEntry{
 		Sequence: e.Sequence, Kind: enumValue[subscriptionv1.AccountEntryKind](e.Kind), Credit: e.Credit, Refund: e.Refund,
 		CreditBalance: e.CreditBalance, RefundBalance: e.RefundBalance, Period: e.Period, Reference: e.Reference,
 		CreatedAt: timestamppb.New(e.CreatedAt), Actor: e.Actor,
-		Day: dayOrOf(e.Day, e.CreatedAt, e.EarlierZone, zone),
+		Day: zone.StoredDay(e.Day, e.CreatedAt, e.EarlierZone, loc),
 	}
 }
 
@@ -135,24 +135,12 @@ func dayText(day *time.Time) string {
 	return day.Format(time.DateOnly)
 }
 
-// dayOrOf returns a stored day as YYYY-MM-DD; nil is that of an instant in the company's earlier zone, or in the
-// present one if no earlier zone is known.
-func dayOrOf(day *time.Time, at time.Time, earlier string, present *time.Location) string {
-	if day != nil {
-		return dayText(day)
-	}
-	if loc, err := zone.Load(earlier); err == nil && earlier != "" {
-		present = loc
-	}
-	return at.In(present).Format(time.DateOnly)
-}
-
-func movementMessages(all []model.Movement, zone *time.Location) []*subscriptionv1.SubscriptionMovement {
+func movementMessages(all []model.Movement, loc *time.Location) []*subscriptionv1.SubscriptionMovement {
 	var out []*subscriptionv1.SubscriptionMovement
 	for _, m := range all {
 		out = append(out, &subscriptionv1.SubscriptionMovement{
 			Period: m.Period, AccountEntry: m.Entry, Amount: m.Amount, Currency: m.Currency, Method: m.Method, PlanId: m.Plan.String(),
-			At: timestamppb.New(m.At), Day: dayOrOf(m.Day, m.At, m.EarlierZone, zone),
+			At: timestamppb.New(m.At), Day: zone.StoredDay(m.Day, m.At, m.EarlierZone, loc),
 		})
 	}
 	return out
