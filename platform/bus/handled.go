@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,17 +41,54 @@ func (b *Bus) AwaitHandled(ctx context.Context) error {
 // number, or "".
 func behind(ctx context.Context, stream jetstream.Stream, last uint64) (string, error) {
 	list := stream.ListConsumers(ctx)
-	slow := ""
+	var durable []*jetstream.ConsumerInfo
 	for c := range list.Info() { // read to the end, because a goroutine writes to it
-		isIdle := c.NumPending == 0 && c.NumAckPending == 0
-		if c.Config.Durable != "" && !isIdle && c.AckFloor.Stream < last {
-			slow = c.Name
+		if c.Config.Durable != "" {
+			durable = append(durable, c)
 		}
 	}
 	if err := list.Err(); err != nil {
 		return "", fmt.Errorf("nats: %w", err)
 	}
-	return slow, nil
+	for _, c := range durable {
+		handled, err := handledUpTo(ctx, stream, c, last)
+		if err != nil {
+			return "", err
+		}
+		if handled < last {
+			return c.Name, nil
+		}
+	}
+	return "", nil
+}
+
+// handledUpTo returns the sequence number up to which a consumer has handled all its events. It is at most last,
+// unless the consumer has acknowledged a later event. The caller reads last first, then c.
+//
+// A consumer's count of pending events is not enough: the server confirms an event to its publisher before it
+// adds it to that count.
+func handledUpTo(ctx context.Context, stream jetstream.Stream, c *jetstream.ConsumerInfo, last uint64) (uint64, error) {
+	handled := c.AckFloor.Stream
+	if handled >= last || c.NumPending > 0 || c.NumAckPending > 0 {
+		return handled, nil
+	}
+	subjects := c.Config.FilterSubjects
+	if len(subjects) == 0 {
+		subjects = []string{cmp.Or(c.Config.FilterSubject, ">")}
+	}
+	for _, subject := range subjects {
+		newest, err := stream.GetLastMsgForSubject(ctx, subject)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("nats: the last %s: %w", subject, err)
+		}
+		if newest.Sequence > handled {
+			return handled, nil
+		}
+	}
+	return last, nil // the events after the last acknowledged one are for other consumers
 }
 
 // LastEvent returns the sequence number of the newest event.
@@ -97,9 +135,6 @@ func (b *Bus) Progress(ctx context.Context, consumer string) (handled, last uint
 	if err != nil {
 		return 0, 0, fmt.Errorf("nats: %w", err)
 	}
-	info := cons.CachedInfo()
-	if info.NumPending == 0 && info.NumAckPending == 0 { // after last was read
-		return last, last, nil
-	}
-	return info.AckFloor.Stream, last, nil
+	handled, err = handledUpTo(ctx, stream, cons.CachedInfo(), last)
+	return handled, last, err
 }
