@@ -104,7 +104,8 @@ func TestProgress(t *testing.T) {
 	}
 	wait(0)
 	wait(publish("booking.v1.booking_confirmed")) // it has no events of this kind to handle
-	for range 100 { // the server counts a new event as pending only after it has confirmed it
+	// The server counts a new event as pending only after it has confirmed it.
+	for range 100 {
 		first := publish("customer.v1.customer_created")
 		if handled, last, err := b.Progress(t.Context(), "reader"); err != nil || last != first || handled >= first {
 			t.Fatalf("a new event: handled up to %d of %d, %v", handled, last, err)
