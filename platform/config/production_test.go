@@ -111,10 +111,10 @@ func TestCheckProduction(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	t.Parallel()
-	known := []string{"WEBHOOK_TIMEOUT", "WEBHOOK_BREAKER_PAUSE", "DATABASE_URL", "AUTH_ADDR", "HTTP_ADDR", "RESERVATION_ENV", "MASTER_KEY", "DEMO", "MEDIA_URL"}
+	known := []string{"WEBHOOK_TIMEOUT", "WEBHOOK_BREAKER_PAUSE", "DATABASE_URL", "AUTH_ADDR", "HTTP_ADDR", "RESERVATION_ENV", "MASTER_KEY", "DEMO", "MEDIA_URL", "WEBHOOK_CA_FILE"}
 	e := config.Env{
 		"WEBHOOK_TIMOUT": "1s", "WEBHOOK_BREAKR_PAUSE": "1s", "WEBHOOK_SERVICE_HOSTS": "x", "DATABASE_ULR_FILE": "/x", "DATABASE_SIZE": "1", "RESERVATION_EVN": "production", // misspelt settings
-		"WEBHOOK_TIMEOUT": "1s", "MASTER_KEY_FILE": "/k", // settings
+		"WEBHOOK_TIMEOUT": "1s", "MASTER_KEY_FILE": "/k", "WEBHOOK_CA_FILE": "/c", "WEBHOOK_CA": "content of /c", // settings
 		"PATH": "/bin", "HOME": "/", "HTTP_PROXY": "x", "RESERVATION_CREDENTIALS": "x", "WEBHOOK_ADDR": "x", "BASE_ADDR": "x", "DATABASE_ADDER": "", "AUTH_PORT": "x", "MEDIA_BUCKET": "x",
 		"WEBHOOK_SERVICE_HOST": "x", "WEBHOOK_SERVICE_PORT": "1", "WEBHOOK_SERVICE_PORT_GRPC": "1", "WEBHOOK_PORT": "x", "WEBHOOK_PORT_9000_TCP_PROTO": "x", // variables of other programs, or empty
 	}

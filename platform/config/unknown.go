@@ -12,7 +12,9 @@ func Unknown(e Env, known []string) []string {
 	var sentences []string
 	for name, value := range e {
 		base := strings.TrimSuffix(name, fileSuffix)
-		if value != "" && !slices.Contains(known, name) && !slices.Contains(known, base) && resemblesSetting(base, known) {
+		// OS also sets the content of the file that a setting such as WEBHOOK_CA_FILE names.
+		isKnown := slices.Contains(known, name) || slices.Contains(known, base) || slices.Contains(known, base+fileSuffix)
+		if value != "" && !isKnown && resemblesSetting(base, known) {
 			sentences = append(sentences, name+" is not a known setting; check the spelling")
 		}
 	}
