@@ -25,19 +25,20 @@ work="$final.partial"
 [ ! -e "$final" ] && mkdir "$work" 2>/dev/null || die "a backup with this time exists already: $final"
 
 declare -A to from pid snapshot at schema
-close_sessions() {
-  local part
-  for part in "${!to[@]}"; do
+# close PART ends the session that holds the service's snapshot.
+close() {
+  local part=$1
+  {
     echo '\q' >&"${to[$part]}" || true
     exec {to[$part]}>&- {from[$part]}<&- || true
-  done 2>/dev/null
-  for part in "${!pid[@]}"; do wait "${pid[$part]}" 2>/dev/null || true; done
-  to=() pid=()
-  rm -f "$work"/.*.in "$work"/.*.out
+  } 2>/dev/null
+  wait "${pid[$part]}" 2>/dev/null || true
+  unset "to[$part]" "from[$part]" "pid[$part]"
+  rm -f "$work/.$part.in" "$work/.$part.out"
 }
 ended() {
-  local status=$?
-  close_sessions
+  local status=$? part
+  for part in "${!pid[@]}"; do close "$part"; done
   [ $status = 0 ] || echo "backup.sh: the backup failed. The incomplete backup in $work cannot be restored; delete it." >&2
   cat "$work"/.*.err >&2 2>/dev/null || true
 }
@@ -75,7 +76,9 @@ begin "${PARTS[@]:0:${#PARTS[@]}-1}"
 sleep "${BACKUP_PAUSE:-2}"
 begin webhook
 
-for part in "${PARTS[@]}"; do
+# While a snapshot exists, vacuum keeps all later versions of the database's rows. So those whose rows
+# change most come first, and each snapshot ends with its dump.
+for part in "${DUMPS[@]}"; do
   file="$part.dump"
   say "dumping $part as of ${at[$part]}"
   pg_dump -Fc --snapshot="${snapshot[$part]}" --lock-wait-timeout=30s -d "$(database "$part")" | eval "${BACKUP_FILTER:-cat}" >"$work/$file"
@@ -83,8 +86,8 @@ for part in "${PARTS[@]}"; do
   [ -n "${BACKUP_FILTER:-}" ] || pg_restore --list "$work/$file" >/dev/null
   versions=$(query "$part" "select 'platform=' || max(p.version_id) || ' $part=' || (select max(version_id) from ${part}_schema where is_applied) from platform_schema p where is_applied")
   schema[$part]=$versions
+  close "$part"
 done
-close_sessions
 
 # The files come after the snapshot of media's database. A file is stored before the row that
 # names it, and is removed some time after that row, so the files of the snapshot are still there.

@@ -7,6 +7,8 @@ set -euo pipefail
 
 # Services that publish events come first. webhook, which only consumes them, comes last.
 PARTS=(auth customer pass booking subscription media webhook)
+# The order of the dumps.
+DUMPS=(booking pass webhook customer auth subscription media)
 FORMAT=1
 
 say() { echo "$(date -u +%H:%M:%S) $*" >&2; }
