@@ -154,6 +154,10 @@ failover-test: postgres .cache/compose/nats-server ## kill a PostgreSQL primary,
 	@test/failover/install.sh
 	FAILOVER_TEST=1 go test -count=1 -v -timeout 15m ./test/failover
 
+.PHONY: day-test
+day-test: postgres ## send the load of a day in an hour, with backups, and compare sizes and costs (Linux; DAY_MINUTES, DAY_BOOKINGS)
+	DAY_TEST=1 go test -count=1 -v -timeout 3h ./test/day
+
 .PHONY: sbom
 sbom: build .cache/sbom/cyclonedx-gomod ## write a bill of materials (CycloneDX) for every program to bin/sbom
 	@mkdir -p bin/sbom

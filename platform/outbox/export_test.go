@@ -51,5 +51,11 @@ const MostQueued = mostQueued
 // SampleAlways makes every scrape query the database.
 func (o *Outbox) SampleAlways() { o.metrics.backlog.Every = 0 }
 
-// ClaimSQL is the statement with which a relay leases events.
-const ClaimSQL = claimSQL
+// The statements of a relay: what begins its transactions, and those that lease, delete and release
+// events.
+const (
+	BeginSQL   = beginSQL
+	ClaimSQL   = claimSQL
+	DeleteSQL  = deleteSQL
+	ReleaseSQL = releaseSQL
+)

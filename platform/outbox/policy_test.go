@@ -175,12 +175,47 @@ func TestClaimPlan(t *testing.T) {
 	}
 }
 
-// explainClaim returns the plan of a claim of the rows after an instant, and undoes the claim.
+// TestPlansOfAnEmptyTable checks that a relay reads no whole table, not even an empty one: the plans
+// are kept until the next vacuum, and by then the table can have many dead rows.
+func TestPlansOfAnEmptyTable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	owner, err := pgx.Connect(t.Context(), w.ownerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = owner.Close(context.WithoutCancel(t.Context())) }()
+	w.commit(t, w.outbox(t), w.events(1)...)
+	if _, err := owner.Exec(t.Context(), `vacuum (analyze) outbox_events`); err != nil {
+		t.Fatal(err)
+	}
+	lease, ids := [16]byte(id.NewUUID()), [][16]byte{id.NewUUID(), id.NewUUID()}
+	for name, plan := range map[string]string{
+		"claim":   w.explainClaim(t, time.Time{}),
+		"delete":  w.explain(t, outbox.DeleteSQL, lease, ids),
+		"release": w.explain(t, outbox.ReleaseSQL, lease, ids, []float64{1, 1}),
+	} {
+		if strings.Contains(plan, "Seq Scan") {
+			t.Errorf("%s:\n%s", name, plan)
+		}
+	}
+}
+
+// explainClaim returns the plan of a claim of the rows after an instant.
 func (w *world) explainClaim(t *testing.T, after time.Time) (plan string) {
+	t.Helper()
+	return w.explain(t, outbox.ClaimSQL, [16]byte(id.NewUUID()), 30.0, 500, after, id.UUID{})
+}
+
+// explain returns the plan of a relay's statement, and undoes what it did.
+func (w *world) explain(t *testing.T, sql string, args ...any) (plan string) {
 	t.Helper()
 	undo := errors.New("undo")
 	err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		rows, err := tx.Query(ctx, `explain (analyze, buffers, costs off, timing off, summary off) `+outbox.ClaimSQL, [16]byte(id.NewUUID()), 30.0, 500, after, id.UUID{})
+		if _, err := tx.Exec(ctx, outbox.BeginSQL); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, `explain (analyze, buffers, costs off, timing off, summary off) `+sql, args...)
 		if err != nil {
 			return err
 		}

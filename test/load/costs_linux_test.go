@@ -176,10 +176,10 @@ func (w *ledger) state(b *testing.B) map[string]float64 {
 	for unit, part := range map[string]string{
 		"gateway-a": "gateway-a-1", "gateway-b": "gateway-b-1", "auth": "auth", "customer": "customer", "booking": "booking", "pass": "pass", "subscription": "subscription", "media": "media", "reports": "reports", "webhook": "webhook",
 	} {
-		s["µs-"+unit] = float64(used(b, w.Part(part).PID()).Microseconds())
+		s["µs-"+unit] = float64(harness.ProcessorTime(b, w.Part(part).PID()).Microseconds())
 	}
-	s["µs-nats"] = float64(used(b, w.NATS.PID()).Microseconds())
-	s["µs-postgres"] = float64(tree(b, w.Postgres.PID(b)).Microseconds())
+	s["µs-nats"] = float64(harness.ProcessorTime(b, w.NATS.PID()).Microseconds())
+	s["µs-postgres"] = float64(harness.ProcessorTimeOfTree(b, w.Postgres.PID(b)).Microseconds())
 	var wal, size float64
 	err := w.admin.QueryRow(b.Context(), `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8,
 		(select sum(pg_database_size(oid)) from pg_database where not datistemplate)::float8`).Scan(&wal, &size)
@@ -295,12 +295,12 @@ func BenchmarkLimits(b *testing.B) {
 	})
 	b.Run("events into one stream", func(b *testing.B) {
 		var took time.Duration
-		before := used(b, w.NATS.PID())
+		before := harness.ProcessorTime(b, w.NATS.PID())
 		for b.Loop() {
 			took += publish(b, w.NATS.URL(), events, eventSize)
 		}
 		b.ReportMetric(0, "ns/op")
 		b.ReportMetric(float64(events*b.N)/took.Seconds(), "events/s")
-		b.ReportMetric(float64((used(b, w.NATS.PID())-before).Microseconds())/float64(events*b.N), "µs-nats")
+		b.ReportMetric(float64((harness.ProcessorTime(b, w.NATS.PID())-before).Microseconds())/float64(events*b.N), "µs-nats")
 	})
 }

@@ -257,7 +257,7 @@ func (n *neighbourhood) replays(ctx context.Context, _ int) (int64, error) {
 // measure adds one slice of a row.
 func (n *neighbourhood) measure(b *testing.B, row *neighbourRow) {
 	n.settle(b)
-	program, databases, client, began := used(b, n.PID()), tree(b, n.postgres.PID(b)), ownCPU(b), time.Now()
+	program, databases, client, began := harness.ProcessorTime(b, n.PID()), harness.ProcessorTimeOfTree(b, n.postgres.PID(b)), ownCPU(b), time.Now()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
 	profiled := n.profile(b, row.name, neighbourSlice)
@@ -281,8 +281,8 @@ func (n *neighbourhood) measure(b *testing.B, row *neighbourRow) {
 		return nil
 	})
 	row.took += time.Since(began)
-	row.program += used(b, n.PID()) - program
-	row.databases += tree(b, n.postgres.PID(b)) - databases
+	row.program += harness.ProcessorTime(b, n.PID()) - program
+	row.databases += harness.ProcessorTimeOfTree(b, n.postgres.PID(b)) - databases
 	row.client += ownCPU(b) - client
 	profiled.Wait()
 }

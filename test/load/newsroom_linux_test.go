@@ -157,12 +157,12 @@ func (w *newsroom) spent(b *testing.B) cost {
 		b.Fatal(err)
 	}
 	// The server's own time includes sessions that have ended.
-	c := cost{booking: used(b, w.Part("booking").PID()), nats: used(b, w.NATS.PID()), server: used(b, w.Postgres.PID(b))}
+	c := cost{booking: harness.ProcessorTime(b, w.Part("booking").PID()), nats: harness.ProcessorTime(b, w.NATS.PID()), server: harness.ProcessorTime(b, w.Postgres.PID(b))}
 	if pid := w.Part("webhook").PID(); pid != 0 {
-		c.webhook = used(b, pid)
+		c.webhook = harness.ProcessorTime(b, pid)
 	}
 	for _, s := range sessions {
-		switch d := used(b, int(s.PID)); s.Database {
+		switch d := harness.ProcessorTime(b, int(s.PID)); s.Database {
 		case "webhook":
 			c.sessions += d
 		case "booking":

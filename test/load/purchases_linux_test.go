@@ -162,12 +162,12 @@ func (r *purchaseRow) each(d time.Duration) float64 { return ms(d) / float64(r.b
 // measure measures one slice of a row, including the processor time of its follow-up work.
 func (s *sale) measure(b *testing.B, row *purchaseRow) purchaseRow {
 	s.settle(b)
-	program, databases := used(b, s.PID()), tree(b, s.postgres.PID(b))
+	program, databases := harness.ProcessorTime(b, s.PID()), harness.ProcessorTimeOfTree(b, s.postgres.PID(b))
 	profiled := s.profile(b, row.name(), purchaseSlice)
 	m := s.slice(b, row, purchaseSlice)
 	profiled.Wait()
 	s.settle(b)
-	m.program, m.databases = used(b, s.PID())-program, tree(b, s.postgres.PID(b))-databases
+	m.program, m.databases = harness.ProcessorTime(b, s.PID())-program, harness.ProcessorTimeOfTree(b, s.postgres.PID(b))-databases
 	return m
 }
 
@@ -200,7 +200,7 @@ func (s *sale) settle(b *testing.B) {
 				return fmt.Errorf("%d events are left in the outbox", n)
 			}
 		}
-		now := used(b, s.PID()) + tree(b, s.postgres.PID(b))
+		now := harness.ProcessorTime(b, s.PID()) + harness.ProcessorTimeOfTree(b, s.postgres.PID(b))
 		spent := now - before
 		if before = now; spent > idle {
 			time.Sleep(pause)

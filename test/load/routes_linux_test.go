@@ -193,10 +193,10 @@ func (w *routeWorld) settle(b *testing.B) {
 // state returns the processor time and the number of RPCs so far.
 func (w *routeWorld) state(b *testing.B, r route) (c routeCost) {
 	b.Helper()
-	c.edge = float64(used(b, w.Part(r.gateway).PID()).Microseconds())
-	behind := tree(b, w.Postgres.PID(b)) + used(b, w.NATS.PID())
+	c.edge = float64(harness.ProcessorTime(b, w.Part(r.gateway).PID()).Microseconds())
+	behind := harness.ProcessorTimeOfTree(b, w.Postgres.PID(b)) + harness.ProcessorTime(b, w.NATS.PID())
 	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook"} {
-		behind += used(b, w.Part(part).PID())
+		behind += harness.ProcessorTime(b, w.Part(part).PID())
 		c.rpcs += w.rpcs(b, part)
 	}
 	c.rpc = float64(behind.Microseconds())

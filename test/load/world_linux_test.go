@@ -8,9 +8,7 @@
 package load
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -19,7 +17,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/pgserver"
@@ -168,58 +165,9 @@ func (w *world) baseline() side { return side{url: w.mURL, parts: []int{w.m.PID(
 func (w *world) cpu(b *testing.B, s side) (parts []time.Duration) {
 	b.Helper()
 	for _, pid := range s.parts {
-		parts = append(parts, used(b, pid))
+		parts = append(parts, harness.ProcessorTime(b, pid))
 	}
-	return append(parts, tree(b, w.Postgres.PID(b)))
-}
-
-// tree returns the processor time of a process and its children.
-func tree(b *testing.B, pid int) time.Duration {
-	b.Helper()
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		b.Fatal(err)
-	}
-	sum := used(b, pid)
-	for _, child := range strings.Fields(string(children)) {
-		pid, err := strconv.Atoi(child)
-		if err != nil {
-			b.Fatal(err)
-		}
-		sum += used(b, pid)
-	}
-	return sum
-}
-
-// used returns the processor time of a process and its ended children, or 0 if it has ended.
-func used(b *testing.B, pid int) time.Duration {
-	const tick = time.Second / 100 // the kernel's unit on every supported architecture
-	file := fmt.Sprintf("/proc/%d/stat", pid)
-	stat, err := os.ReadFile(file)
-	if os.IsNotExist(err) || errors.Is(err, unix.ESRCH) {
-		return 0
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	var own unix.Timespec
-	clock := int32(^pid)<<3 | 2 // clock_getcpuclockid(3)
-	if err := unix.ClockGettime(clock, &own); err != nil {
-		if _, found := os.Stat(file); os.IsNotExist(found) {
-			return 0 // it has ended since
-		}
-		b.Fatal(err)
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	var ticks int
-	for _, field := range fields[13:15] { // cutime, cstime
-		n, err := strconv.Atoi(string(field))
-		if err != nil {
-			b.Fatal(err)
-		}
-		ticks += n
-	}
-	return time.Duration(own.Nano()) + time.Duration(ticks)*tick
+	return append(parts, harness.ProcessorTimeOfTree(b, w.Postgres.PID(b)))
 }
 
 // highWater returns the peak memory of a process since the last reset, in bytes.
