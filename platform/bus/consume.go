@@ -36,6 +36,9 @@ type Consumer struct {
 	// to another process; 0: 10 s. Handling can take longer than that. Messages in transit
 	// when a connection breaks also wait for this long.
 	AckWait time.Duration
+	// HandleTime is how long a call of Handle can take before its context ends and it counts as failed;
+	// 0: 1 minute. It bounds the wait for a server that hangs with its connections open.
+	HandleTime time.Duration
 	// Handle processes a batch, in the order of the stream except for redelivered
 	// messages. If it fails for several messages, it is called for each of them alone.
 	// Its context ends up to 10 s after that of Consume, so that a started batch is
@@ -49,7 +52,9 @@ const (
 	defaultBatch   = 100
 	defaultMaxWait = 5 * time.Millisecond
 	defaultAckWait = 10 * time.Second
-	drainTime      = 10 * time.Second
+	// defaultHandleTime is several times the longest statement and call of a handler.
+	defaultHandleTime = time.Minute
+	drainTime         = 10 * time.Second
 	// pullHeartbeat is how often the server reports that it has nothing to deliver. Twice
 	// as long without a heartbeat is a failure.
 	pullHeartbeat = 5 * time.Second
@@ -75,6 +80,9 @@ func (c Consumer) withDefaults() Consumer {
 	if c.AckWait == 0 {
 		c.AckWait = defaultAckWait
 	}
+	if c.HandleTime == 0 {
+		c.HandleTime = defaultHandleTime
+	}
 	return c
 }
 
@@ -82,8 +90,8 @@ func (c Consumer) validate() error {
 	switch {
 	case !consumerName.MatchString(c.Name):
 		return fmt.Errorf("consumer %q: a name has 1 to 64 letters, digits, - and _", c.Name)
-	case c.Batch < 1 || c.MaxWait < 0 || c.AckWait < 0:
-		return fmt.Errorf("consumer %s: Batch, MaxWait and AckWait must be positive", c.Name)
+	case c.Batch < 1 || c.MaxWait < 0 || c.AckWait < 0 || c.HandleTime < 0:
+		return fmt.Errorf("consumer %s: Batch, MaxWait, AckWait and HandleTime must be positive", c.Name)
 	case c.Handle == nil:
 		return fmt.Errorf("consumer %s: no Handle", c.Name)
 	}
@@ -372,6 +380,10 @@ func (w *worker) keepInProgress(ctx context.Context, batch []delivery) (_ contex
 	}
 }
 
+// errTooLong ends the context of a handler after HandleTime. The context has no deadline, because calls of services
+// without one have a shorter limit of their own.
+var errTooLong = errors.New("handling took too long")
+
 // call runs the handler. A panic becomes an error of the batch and does not end the
 // process.
 func (w *worker) call(ctx context.Context, batch []delivery) (err error) {
@@ -382,10 +394,16 @@ func (w *worker) call(ctx context.Context, batch []delivery) (err error) {
 		}
 		msgs[i] = d.Message
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer time.AfterFunc(w.c.HandleTime, func() { cancel(errTooLong) }).Stop()
 	ctx, end := w.startHandling(ctx, msgs)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+		if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
+			err = fault.Away(fmt.Errorf("%w: %w", errTooLong, err))
 		}
 		end(err)
 	}()

@@ -254,6 +254,27 @@ func TestConsumeFailures(t *testing.T) {
 		}
 	})
 
+	t.Run("repeats a message whose handling hangs", func(t *testing.T) {
+		b := testkit.Bus(t)
+		publish(t, b, events(created, 3)...)
+		var handled log
+		var hung atomic.Int32
+		consume(t, b, bus.Consumer{Name: "c", Subjects: []string{created}, HandleTime: 50 * time.Millisecond, Handle: func(ctx context.Context, msgs []bus.Message) error {
+			if _, ok := ctx.Deadline(); ok {
+				t.Error("a deadline replaces the shorter limit of calls")
+			}
+			if msgs[0].Attempt == 1 {
+				hung.Add(1)
+				<-ctx.Done() // as a statement does if the server hangs
+				return ctx.Err()
+			}
+			return handled.handle(context.Background(), msgs)
+		}})
+		if handled.wait(t, 3); hung.Load() == 0 {
+			t.Error("no handling has hung")
+		}
+	})
+
 	t.Run("does not redeliver a message whose handling takes longer than AckWait", func(t *testing.T) {
 		b, other := testkit.Bus(t), testkit.Bus(t)
 		const ackWait = 300 * time.Millisecond

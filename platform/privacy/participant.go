@@ -50,13 +50,17 @@ type Participant struct {
 	Names func(ctx context.Context, e Erasure) ([]string, error)
 }
 
-// erasureBatch is the number of erasures that are handled before they are acknowledged.
-const erasureBatch = 10
+const (
+	// erasureBatch is the number of erasures that are handled before they are acknowledged.
+	erasureBatch = 10
+	// erasureTime is long, because a customer can have much data.
+	erasureTime = 10 * time.Minute
+)
 
 // Run erases customers until ctx ends. Any number of processes can run it.
 func (p *Participant) Run(ctx context.Context, b *bus.Bus) error {
 	return b.Consume(ctx, bus.Consumer{
-		Name: p.Service + "-erasure", Subjects: []string{subjects.CustomerErased}, Batch: erasureBatch, Handle: p.handle,
+		Name: p.Service + "-erasure", Subjects: []string{subjects.CustomerErased}, Batch: erasureBatch, HandleTime: erasureTime, Handle: p.handle,
 	})
 }
 
