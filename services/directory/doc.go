@@ -17,7 +17,8 @@
 //  2. If a second cell has a company open, the company stays where it is, the program logs an error, and
 //     directory_conflicts is not 0.
 //  3. A cell that does not answer changes nothing about its companies, and delays nothing about those of others.
-//  4. If the program does not run, or cannot read any cell, HAProxy continues with what it knows.
+//  4. If the program does not run, or cannot read any cell, HAProxy continues with what it knows. This includes a
+//     program that has lost its files.
 //  5. The maps contain every change that HAProxy accepted, in the order of the changes. After an error, and after
 //     HAProxy has started, both maps are replaced as a whole, atomically.
 package directory

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"reservation.dev/devkit/testkit"
+	"reservation.dev/platform/id"
 )
 
 // startHAProxy starts a HAProxy that has both maps, and returns its runtime API.
@@ -120,5 +121,51 @@ func TestHAProxy(t *testing.T) { // invariant 5
 		if err := h.replace(t.Context(), credentialsMap, nil); err != nil || len(h.lines(t, credentialsMap)) != 0 {
 			t.Errorf("no lines: %v", err)
 		}
+	})
+}
+
+func TestPublisher(t *testing.T) {
+	t.Parallel()
+	h := startHAProxy(t)
+	table := newTable([]string{"west"}, testkit.Log(t))
+	p := &publisher{table: table, haproxy: h, files: h.files, metrics: newMetrics(), log: testkit.Log(t), written: map[mapName]time.Time{}}
+	publish := func(t *testing.T) {
+		t.Helper()
+		if err := p.once(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	company := id.New[id.Company]()
+	want := map[string]string{}
+	for _, key := range spellings(company) {
+		want[key] = "west"
+	}
+	t.Run("leaves the maps alone while it knows nothing (invariant 4)", func(t *testing.T) {
+		publish(t)
+		for _, m := range []mapName{companiesMap, credentialsMap} {
+			same(t, "lines", map[string]string{"old": "west"}, h.lines(t, m))
+			lines, err := h.files.read(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "file", map[string]string{"old": "west"}, lines)
+		}
+	})
+	t.Run("replaces them when it knows a company", func(t *testing.T) {
+		table.answer("west", map[id.Company]state{company: open}, nil, time.Now(), 0)
+		publish(t)
+		same(t, "lines", want, h.lines(t, companiesMap))
+	})
+	t.Run("writes lost files again when HAProxy has started", func(t *testing.T) {
+		if err := h.files.write(companiesMap, nil); err != nil {
+			t.Fatal(err)
+		}
+		h.pid, p.written = "", map[mapName]time.Time{} // as if another HAProxy answered, after some time
+		publish(t)
+		lines, err := h.files.read(companiesMap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "file", want, lines)
 	})
 }

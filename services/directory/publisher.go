@@ -82,6 +82,13 @@ func (p *publisher) update(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if p.table.knowsNothing() {
+		return nil // invariant 4
+	}
+	if restarted { // perhaps because its files were lost
+		p.table.setStale(companiesMap)
+		p.table.setStale(credentialsMap)
+	}
 	ops, whole := p.table.takeOps()
 	if whole {
 		err = p.replace(ctx)
@@ -109,6 +116,9 @@ func (p *publisher) replace(ctx context.Context) error {
 
 // writeFiles writes the files that differ, unless they were written a short time ago.
 func (p *publisher) writeFiles() error {
+	if p.table.knowsNothing() {
+		return nil // invariant 4
+	}
 	var faults []error
 	for m, every := range map[mapName]time.Duration{companiesMap: companiesFileEvery, credentialsMap: credentialsFileEvery} {
 		if time.Since(p.written[m]) < every {

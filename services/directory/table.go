@@ -218,6 +218,13 @@ func (t *table) watched(limit int) (companies []id.Company, lively bool) {
 	return companies, lively
 }
 
+// knowsNothing reports whether there are no companies, because the files are missing and no cell has been read.
+func (t *table) knowsNothing() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.companies) == 0
+}
+
 // counts are the numbers of the metrics.
 type counts struct{ companies, credentials, conflicts int }
 
