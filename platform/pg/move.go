@@ -51,7 +51,10 @@ const (
 
 	moveSQL = `select state, effective_at, other_cell from company_moves where company = $1`
 
-	unmarkSQL = `delete from company_moves where company = $1`
+	// leftSQL changes only marks of a company that leaves for the other cell.
+	leftSQL = `update company_moves set state = 'left' where company = any ($1) and state = 'leaving' and other_cell = $2`
+
+	unmarkSQL = `delete from company_moves where company = $1 and state = $2`
 
 	// olderSQL counts the transactions that began before a mark counted.
 	olderSQL = `select count(*) from pg_stat_activity
@@ -127,10 +130,28 @@ func AwaitMove(ctx context.Context, c *pgx.Conn, m *Move) error {
 	}
 }
 
-// UnmarkMove opens a company again.
-func UnmarkMove(ctx context.Context, c *pgx.Conn, company id.Company) error {
+// ErrNotLeaving is returned by LeaveMove if a company does not leave for the other cell.
+var ErrNotLeaving = errors.New("the company does not leave for the other cell")
+
+// LeaveMove changes the state of companies from Leaving to Left, all or none of them.
+func LeaveMove(ctx context.Context, c *pgx.Conn, otherCell string, companies ...id.Company) error {
+	keys := make([]uuid.UUID, len(companies))
+	for i, company := range companies {
+		keys[i] = uuid.UUID(company)
+	}
 	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, unmarkSQL, uuid.UUID(company)); err != nil {
+		tag, err := tx.Exec(ctx, leftSQL, keys, otherCell)
+		if err == nil && tag.RowsAffected() != int64(len(companies)) {
+			err = ErrNotLeaving
+		}
+		return err
+	})
+}
+
+// UnmarkMove opens a company again that is in a state. It changes nothing if the company is in another state.
+func UnmarkMove(ctx context.Context, c *pgx.Conn, company id.Company, state MoveState) error {
+	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, unmarkSQL, uuid.UUID(company), state); err != nil {
 			return fmt.Errorf("unmark: %w", err)
 		}
 		_, err := tx.Exec(ctx, setMoveCheckSQL)

@@ -127,8 +127,14 @@ func TestMoves(t *testing.T) {
 		w.want(t, ctx, "a lookup", pg.Lookup(), 3)
 		w.want(t, ctx, "another company", pg.For(w.other), 3)
 	})
+	t.Run("a company in another state is not opened", func(t *testing.T) {
+		if err := pg.UnmarkMove(ctx, w.owner, w.moving, pg.Left); err != nil {
+			t.Fatal(err)
+		}
+		w.wantRefused(t, ctx, "a request")
+	})
 	t.Run("a company that is opened again is visible as before", func(t *testing.T) {
-		if err := pg.UnmarkMove(ctx, w.owner, w.moving); err != nil {
+		if err := pg.UnmarkMove(ctx, w.owner, w.moving, pg.Arriving); err != nil {
 			t.Fatal(err)
 		}
 		everything(t)
@@ -186,10 +192,43 @@ func TestMoveCheckCostsNothingWithoutMoves(t *testing.T) {
 	if got := plan(of, `select name from things`); !strings.Contains(got, "app_company()") {
 		t.Errorf("app_company does not check moves:\n%s", got)
 	}
-	if err := pg.UnmarkMove(t.Context(), w.owner, w.moving); err != nil {
+	if err := pg.UnmarkMove(t.Context(), w.owner, w.moving, pg.Leaving); err != nil {
 		t.Fatal(err)
 	}
 	if got := plan(of, `select name from things`); strings.Contains(got, "app_company()") {
 		t.Errorf("app_company is not inlined again:\n%s", got)
+	}
+}
+
+// TestOnlyCompaniesThatLeaveCanHaveLeft checks that the decision of a move is made for all companies or for none, and
+// only if nobody has opened them or moves them elsewhere.
+func TestOnlyCompaniesThatLeaveCanHaveLeft(t *testing.T) {
+	t.Parallel()
+	w := newMovingWorld(t)
+	state := func(company id.Company) pg.MoveState {
+		t.Helper()
+		m, err := pg.MoveOf(t.Context(), w.owner, company)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m == nil {
+			return ""
+		}
+		return m.State
+	}
+	w.mark(t, pg.Leaving)
+	for name, err := range map[string]error{
+		"another cell":    pg.LeaveMove(t.Context(), w.owner, "third", w.moving),
+		"another company": pg.LeaveMove(t.Context(), w.owner, "elsewhere", w.moving, w.other),
+	} {
+		if !errors.Is(err, pg.ErrNotLeaving) || state(w.moving) != pg.Leaving {
+			t.Errorf("%s: %v, and the company is %s", name, err, state(w.moving))
+		}
+	}
+	if err := pg.LeaveMove(t.Context(), w.owner, "elsewhere", w.moving); err != nil || state(w.moving) != pg.Left {
+		t.Errorf("%v, and the company is %s", err, state(w.moving))
+	}
+	if err := pg.UnmarkMove(t.Context(), w.owner, w.moving, pg.Leaving); err != nil || state(w.moving) != pg.Left {
+		t.Errorf("opened as one that leaves: %v, and the company is %q", err, state(w.moving))
 	}
 }

@@ -43,6 +43,6 @@ func TestTokensOfACompanyThatMoves(t *testing.T) {
 		}
 		must(t, issue(neighbour, neighbours))
 	}
-	must(t, pg.UnmarkMove(t.Context(), owner, company))
+	must(t, pg.UnmarkMove(t.Context(), owner, company, pg.Left))
 	must(t, issue(client, secret))
 }

@@ -53,8 +53,9 @@ const (
 	sequencesSQL = `select quote_ident(sequencename), last_value from pg_sequences
 		where schemaname = 'public' and last_value is not null and sequencename not like '%\_schema\_id\_seq' order by 1`
 
-	raiseSQL = `select setval($1::text::regclass, greatest($2, (select coalesce(last_value, 1) from pg_sequences
-		where schemaname = 'public' and quote_ident(sequencename) = $1)))`
+	// raiseSQL leaves a sequence alone that is ahead: other companies use it at the same time.
+	raiseSQL = `select setval($1::text::regclass, $2) from pg_sequences
+		where schemaname = 'public' and quote_ident(sequencename) = $1 and coalesce(last_value < $2, true)`
 )
 
 // raiseSequences lets the target's sequences go on after those of the source, so that no moved value is repeated.

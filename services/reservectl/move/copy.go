@@ -15,6 +15,8 @@ const (
 
 	hasSlotSQL = `select exists (select from pg_replication_slots where slot_name = $1)`
 
+	keepsSlotSQL = `select exists (select from pg_replication_slots where slot_name = $1 and wal_status is distinct from 'lost')`
+
 	hasSubscriptionSQL = `select exists (select from pg_subscription s join pg_database d on d.oid = s.subdbid
 		where s.subname = $1 and d.datname = current_database())`
 
@@ -91,6 +93,13 @@ func (d *database) awaitCopy(ctx context.Context, m *Mover) error {
 		return err
 	}
 	for reported := int64(-1); ; {
+		kept, err := one[bool](ctx, d.from, keepsSlotSQL, name)
+		if err == nil && !kept {
+			err = errNoSlot
+		}
+		if err != nil {
+			return err
+		}
 		var copied, all int64
 		if err := d.to.QueryRow(ctx, copiedSQL, name).Scan(&copied, &all); err != nil {
 			return err

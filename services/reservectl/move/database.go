@@ -48,7 +48,7 @@ func (d *database) name(company id.Company) string {
 	return "move_" + d.service + "_" + strings.ReplaceAll(uuid.UUID(company).String(), "-", "")
 }
 
-// connect opens a connection whose texts of values do not depend on the server.
+// connect opens a connection whose texts of values do not depend on the server, and whose commits are durable.
 func connect(ctx context.Context, address string) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -57,37 +57,44 @@ func connect(ctx context.Context, address string) (*pgx.Conn, error) {
 	for name, value := range map[string]string{
 		"application_name": "reservectl company move", "search_path": "public", "timezone": "UTC", "datestyle": "ISO, YMD",
 		"intervalstyle": "postgres", "extra_float_digits": "1", "bytea_output": "hex", "statement_timeout": "0", "lock_timeout": "5000",
+		"synchronous_commit": "on",
 	} {
 		cfg.RuntimeParams[name] = value
 	}
 	return pgx.ConnectConfig(ctx, cfg)
 }
 
-// openDatabase connects to the database of a service in both cells, and reads its tables.
-func openDatabase(ctx context.Context, service string, from, to *Cell) (*database, error) {
-	d := &database{service: service, source: from.reachableAs(service)}
+// connectSource connects to the database of the source unless it is connected, and reads the tables.
+func (d *database) connectSource(ctx context.Context, m *Mover) error {
+	if err := reconnect(ctx, &d.from, m.From.Databases[d.service]); err != nil {
+		return fmt.Errorf("cell %s: %w", m.From.Name, err)
+	}
+	if d.tables != nil {
+		return nil
+	}
 	var err error
-	if d.from, err = connect(ctx, from.Databases[service]); err != nil {
-		return d, fmt.Errorf("%s, cell %s: %w", service, from.Name, err)
-	}
-	if d.to, err = connect(ctx, to.Databases[service]); err != nil {
-		return d, fmt.Errorf("%s, cell %s: %w", service, to.Name, err)
-	}
 	if d.tables, err = tablesOf(ctx, d.from); err != nil {
-		return d, fmt.Errorf("%s, cell %s: %w", service, from.Name, err)
+		return fmt.Errorf("cell %s: %w", m.From.Name, err)
 	}
-	return d, nil
+	return nil
 }
 
-// reconnect replaces connections that were closed.
-func (d *database) reconnect(ctx context.Context, m *Mover) (err error) {
-	if d.from.IsClosed() {
-		if d.from, err = connect(ctx, m.From.Databases[d.service]); err != nil {
-			return err
-		}
+// connectTarget connects to the database of the target unless it is connected.
+func (d *database) connectTarget(ctx context.Context, m *Mover) error {
+	if err := reconnect(ctx, &d.to, m.To.Databases[d.service]); err != nil {
+		return fmt.Errorf("cell %s: %w", m.To.Name, err)
 	}
-	if d.to.IsClosed() {
-		d.to, err = connect(ctx, m.To.Databases[d.service])
+	return nil
+}
+
+// reconnect replaces a connection that was closed, for example by a statement that was cancelled.
+func reconnect(ctx context.Context, c **pgx.Conn, address string) error {
+	if *c != nil && !(*c).IsClosed() {
+		return nil
+	}
+	again, err := connect(ctx, address)
+	if err == nil {
+		*c = again
 	}
 	return err
 }
@@ -208,10 +215,10 @@ func mark(ctx context.Context, c *pgx.Conn, companies []id.Company, state pg.Mov
 	return nil
 }
 
-// unmark opens the companies in one cell's database.
-func unmark(ctx context.Context, c *pgx.Conn, companies []id.Company) error {
+// unmark opens the companies that are in a state in one cell's database.
+func unmark(ctx context.Context, c *pgx.Conn, companies []id.Company, state pg.MoveState) error {
 	for _, company := range companies {
-		if err := pg.UnmarkMove(ctx, c, company); err != nil {
+		if err := pg.UnmarkMove(ctx, c, company, state); err != nil {
 			return err
 		}
 	}

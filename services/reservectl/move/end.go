@@ -2,14 +2,23 @@ package move
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
+
+	"reservation.dev/platform/pg"
 )
 
 // Abort ends a move before the decision: the source is open, and nothing of the company is at the target.
 func (m *Mover) Abort(ctx context.Context) error {
 	defer m.close(ctx)
-	if err := m.open(ctx); err != nil {
+	if err := m.openSource(ctx); err != nil {
+		return err
+	}
+	if err := m.each(ctx, (*database).connectTarget); err != nil {
+		return errors.Join(err, m.reopenAlone(ctx))
+	}
+	if err := m.lock(ctx, m.auth().to); err != nil {
 		return err
 	}
 	s, err := m.state(ctx)
@@ -40,11 +49,23 @@ func (m *Mover) Abort(ctx context.Context) error {
 	}
 	// Auth's mark goes last, because it says that there is something to abort.
 	for _, d := range append(m.others(), m.auth()) {
-		if err := unmark(ctx, d.to, m.companies); err != nil {
+		if err := unmark(ctx, d.to, m.companies, pg.Arriving); err != nil {
 			return fmt.Errorf("%s: %w", d.service, err)
 		}
 	}
 	return nil
+}
+
+// reopenAlone opens a frozen company at the source while the target cannot be reached. The copy stays at the target.
+func (m *Mover) reopenAlone(ctx context.Context) error {
+	now, err := pg.MoveOf(ctx, m.auth().from, m.Company)
+	if err != nil || now != nil && (now.State != pg.Leaving || now.OtherCell != m.To.Name) {
+		return err
+	}
+	if err := m.reopen(ctx); err != nil {
+		return err
+	}
+	return fmt.Errorf("the copy stays in %s: repeat --abort when the cell can be reached", m.To.Name)
 }
 
 // others returns the databases except that of auth.
@@ -117,7 +138,7 @@ func (m *Mover) Finish(ctx context.Context) (f Finished, err error) {
 		return f, nil
 	}
 	for _, d := range append(m.others(), m.auth()) {
-		if err := unmark(ctx, d.from, m.companies); err != nil {
+		if err := unmark(ctx, d.from, m.companies, pg.Left); err != nil {
 			return f, fmt.Errorf("%s: %w", d.service, err)
 		}
 	}

@@ -60,6 +60,14 @@ func TestFilesOfACompanyAreCopiedAndRemoved(t *testing.T) {
 	if get(to, late) != "late" {
 		t.Error("the second copy does not have the difference")
 	}
+	deleted := filePrefix(m.companies[0]) + "item/deleted"
+	put(t, to, deleted, "copied before it was deleted in the source")
+	if err := m.copyFiles(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if get(to, deleted) != "" || get(to, live) != "live" || get(to, test) != "test" {
+		t.Error("the next copy does not have the same files as the source")
+	}
 	if err := m.removeFiles(t.Context(), m.From); err != nil {
 		t.Fatal(err)
 	}
@@ -70,16 +78,21 @@ func TestFilesOfACompanyAreCopiedAndRemoved(t *testing.T) {
 
 func TestFilesOfASharedBucketStay(t *testing.T) {
 	t.Parallel()
-	m, from, _ := newFileMover(t)
-	m.To = m.From
-	name := filePrefix(m.companies[0]) + "item/a"
-	put(t, from, name, "live")
-	for _, err := range []error{m.copyFiles(t.Context()), m.removeFiles(t.Context(), m.From)} {
-		if err != nil {
-			t.Fatal(err)
+	for what, options := range map[string]string{"the same URL": "", "another URL of the bucket": "&dir_file_mode=0700"} {
+		m, from, _ := newFileMover(t)
+		m.To = &Cell{Bucket: m.From.Bucket + options}
+		name := filePrefix(m.companies[0]) + "item/a"
+		put(t, from, name, "live")
+		for _, err := range []error{m.copyFiles(t.Context()), m.removeFiles(t.Context(), m.From), m.removeFiles(t.Context(), m.To)} {
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if get(from, name) != "live" {
-		t.Error("the file was removed")
+		if get(from, name) != "live" {
+			t.Errorf("%s: the file was removed", what)
+		}
+		if names, err := os.ReadDir(from); err != nil || len(names) != 1 {
+			t.Errorf("%s: the bucket has %d names, %v", what, len(names), err)
+		}
 	}
 }

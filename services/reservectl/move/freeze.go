@@ -18,7 +18,8 @@ const (
 	// barrierSQL writes to the log and returns the place, which is flushed when the statement ends.
 	barrierSQL = `select pg_logical_emit_message(true, 'reservation', 'company move')::text`
 
-	confirmedSQL = `select coalesce(confirmed_flush_lsn >= $2::pg_lsn, false) from pg_replication_slots where slot_name = $1`
+	confirmedSQL = `select coalesce(confirmed_flush_lsn >= $2::pg_lsn, false) from pg_replication_slots
+		where slot_name = $1 and wal_status is distinct from 'lost'`
 
 	// freezePoll is how often the state is read while the company is refused.
 	freezePoll = 25 * time.Millisecond
@@ -96,7 +97,11 @@ func (m *Mover) waiting(ctx context.Context) (all int64, err error) {
 	return all, nil
 }
 
-// awaitApplied returns when the target has everything that the source has written.
+// errNoSlot is returned if PostgreSQL no longer keeps the changes of the source for the target.
+var errNoSlot = errors.New("the replication slot of the source is gone, for example after a failover; abort the move and begin again")
+
+// awaitApplied returns when the target has everything that the source has written, on its standbys too: the target
+// confirms changes as soon as its own disk has them, but a commit of its own waits for a synchronous standby.
 func (d *database) awaitApplied(ctx context.Context, m *Mover) error {
 	barrier, err := one[string](ctx, d.from, barrierSQL)
 	if err != nil {
@@ -105,15 +110,27 @@ func (d *database) awaitApplied(ctx context.Context, m *Mover) error {
 	for {
 		confirmed, err := one[bool](ctx, d.from, confirmedSQL, d.name(m.Company), barrier)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return errors.New("the replication slot of the source is gone, for example after a failover; abort the move and begin again")
+			return errNoSlot
 		}
-		if err != nil || confirmed {
+		if err != nil {
 			return err
+		}
+		if confirmed {
+			return d.awaitStandbys(ctx)
 		}
 		if err := pause(ctx, freezePoll); err != nil {
 			return late(d.service + ": the target has not applied all changes")
 		}
 	}
+}
+
+// awaitStandbys returns when the target's synchronous standbys have what the target has.
+func (d *database) awaitStandbys(ctx context.Context) error {
+	_, err := one[string](ctx, d.to, barrierSQL)
+	if ctx.Err() != nil {
+		return late(d.service + ": the standby of the target has not received all changes")
+	}
+	return err
 }
 
 // freeze stops the company at the source until the target has everything, and compares both sides.
@@ -143,18 +160,18 @@ func (m *Mover) freeze(ctx context.Context, b *bus.Bus) error {
 	return nil
 }
 
-// reopenLimit bounds the end of a freeze that failed. It begins after ctx may have ended.
-const reopenLimit = time.Minute
+// reopen opens the company in a database of the source again.
+func (d *database) reopen(ctx context.Context, m *Mover) error {
+	return unmark(ctx, d.from, m.companies, pg.Leaving)
+}
 
 // reopen opens the source again.
 func (m *Mover) reopen(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reopenLimit)
-	defer cancel()
-	err := m.each(ctx, func(d *database, ctx context.Context, m *Mover) error { return unmark(ctx, d.from, m.companies) })
+	err := m.withSource(ctx, func(ctx context.Context) error { return m.each(ctx, (*database).reopen) })
 	if err != nil {
 		return fmt.Errorf("the source is still closed; repeat the command, or abort: %w", err)
 	}
-	if err := m.Directory.Moved(ctx, m.Company, m.From.Name); err != nil {
+	if err := m.Directory.Moved(context.WithoutCancel(ctx), m.Company, m.From.Name); err != nil {
 		return fmt.Errorf("the source is open again, but the directory does not know: %w", err)
 	}
 	m.progress("the company is open again in %s", m.From.Name)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"reservation.dev/platform/bus"
@@ -96,24 +97,45 @@ func (m *Mover) auth() *database {
 	panic("auth has a database")
 }
 
-// lockSQL lets one command at a time move a company. The lock ends with the connection.
+// lockSQL lets one command at a time move a company from a cell, and one to a cell. The lock ends with the
+// connection. That to the source's database of auth also makes the decision, so no command decides without the lock.
 const lockSQL = `select pg_try_advisory_lock(hashtextextended('company move ' || $1::text, 0))`
 
 // open connects to both cells. The caller calls close, also after an error.
 func (m *Mover) open(ctx context.Context) error {
+	if err := m.openSource(ctx); err != nil {
+		return err
+	}
+	return m.openTarget(ctx)
+}
+
+// openSource connects to the source. The caller calls close, also after an error.
+func (m *Mover) openSource(ctx context.Context) error {
 	m.Company = m.Company.Live()
 	m.companies = []id.Company{m.Company, m.Company.Test()}
 	if m.From.Name == m.To.Name {
 		return errors.New("the company moves to another cell; --from and --to name the same one")
 	}
 	for _, service := range Services() {
-		d, err := openDatabase(ctx, service, m.From, m.To)
-		m.databases = append(m.databases, d)
-		if err != nil {
-			return err
-		}
+		m.databases = append(m.databases, &database{service: service, source: m.From.reachableAs(service)})
 	}
-	free, err := one[bool](ctx, m.auth().to, lockSQL, m.Company.String())
+	if err := m.each(ctx, (*database).connectSource); err != nil {
+		return err
+	}
+	return m.lock(ctx, m.auth().from)
+}
+
+// openTarget connects to the target, after openSource.
+func (m *Mover) openTarget(ctx context.Context) error {
+	if err := m.each(ctx, (*database).connectTarget); err != nil {
+		return err
+	}
+	return m.lock(ctx, m.auth().to)
+}
+
+// lock takes the lock of the company in a cell.
+func (m *Mover) lock(ctx context.Context, auth *pgx.Conn) error {
+	free, err := one[bool](ctx, auth, lockSQL, m.Company.String())
 	if err == nil && !free {
 		err = errBusy
 	}
@@ -213,7 +235,7 @@ func (m *Mover) prepare(ctx context.Context, s state) error {
 	if s.from != nil {
 		return nil
 	}
-	return m.each(ctx, func(d *database, ctx context.Context, m *Mover) error { return unmark(ctx, d.from, m.companies) })
+	return m.each(ctx, (*database).reopen)
 }
 
 // toDecision copies the company, freezes it and makes the decision. It returns when the freeze began.
@@ -223,6 +245,10 @@ func (m *Mover) toDecision(ctx context.Context) (began time.Time, err error) {
 		return began, fmt.Errorf("cell %s: %w", m.From.Name, err)
 	}
 	defer b.Close()
+	// Auth's mark comes first, because it says that there is something to continue or to abort.
+	if err := mark(ctx, m.auth().to, m.companies, pg.Arriving, m.From.Name); err != nil {
+		return began, fmt.Errorf("cell %s: %w", m.To.Name, err)
+	}
 	if err := m.each(ctx, (*database).arrive); err != nil {
 		return began, err
 	}
@@ -243,32 +269,57 @@ func (m *Mover) toDecision(ctx context.Context) (began time.Time, err error) {
 	}
 	if err == nil {
 		// The decision.
-		err = mark(ctx, m.auth().from, m.companies, pg.Left, m.To.Name)
+		err = pg.LeaveMove(ctx, m.auth().from, m.To.Name, m.companies...)
 	}
 	if err == nil {
 		return began, nil
 	}
 	// A statement that was cancelled has closed its connection, and leaves open whether the decision was made.
-	after, stateErr := m.stateAgain(ctx)
+	left, leftErr := m.hasLeft(ctx)
 	switch {
-	case stateErr != nil:
-		return began, errors.Join(err, fmt.Errorf("repeat the command: %w", stateErr))
-	case after.switched():
-		return began, nil
+	case leftErr != nil:
+		return began, errors.Join(err, fmt.Errorf("repeat the command: %w", leftErr))
+	case left:
+		return began, m.each(ctx, (*database).connectTarget)
 	}
 	return began, errors.Join(err, m.reopen(ctx))
 }
 
-// stateAgain reads the marks after an error.
-func (m *Mover) stateAgain(ctx context.Context) (state, error) {
+// hasLeft reports, after an error, whether the decision was made. It does not need the target, which may be the
+// cause of the error.
+func (m *Mover) hasLeft(ctx context.Context) (left bool, err error) {
+	err = m.withSource(ctx, func(ctx context.Context) error {
+		// A new connection needs the lock too. The server can notice late that the last one was closed.
+		if err := m.lock(ctx, m.auth().from); err != nil {
+			return err
+		}
+		now, err := pg.MoveOf(ctx, m.auth().from, m.Company)
+		left = now != nil && now.State == pg.Left
+		return err
+	})
+	return left, err
+}
+
+const (
+	// reopenLimit bounds the end of a freeze that failed. It begins after ctx may have ended, and is long enough
+	// for a failover of the source.
+	reopenLimit = time.Minute
+	reopenPause = 100 * time.Millisecond
+)
+
+// withSource calls f until it succeeds, for at most reopenLimit, and replaces closed connections to the source.
+func (m *Mover) withSource(ctx context.Context, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reopenLimit)
 	defer cancel()
-	for _, d := range m.databases {
-		if err := d.reconnect(ctx, m); err != nil {
-			return state{}, fmt.Errorf("%s: %w", d.service, err)
+	for {
+		err := m.each(ctx, (*database).connectSource)
+		if err == nil {
+			err = f(ctx)
+		}
+		if err == nil || pause(ctx, reopenPause) != nil {
+			return err
 		}
 	}
-	return m.state(ctx)
 }
 
 // complete opens the target after the decision. It can be repeated.
@@ -277,7 +328,7 @@ func (m *Mover) complete(ctx context.Context) error {
 		if err := mark(ctx, d.from, m.companies, pg.Left, m.To.Name); err != nil {
 			return err
 		}
-		return unmark(ctx, d.to, m.companies)
+		return unmark(ctx, d.to, m.companies, pg.Arriving)
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,238 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+)
+
+// wantMoved checks that the company is open in to, with all rows, and that nothing is left of the copy.
+func wantMoved(t *testing.T, from, to *city, company id.Company) {
+	t.Helper()
+	all := int64(len(Services()))
+	if n := to.things(t, company); n != all*thingsOfCompany {
+		t.Errorf("%s has %d rows", to.Name, n)
+	}
+	if marks, copies := to.marks(t, company), from.copies(t)+to.copies(t); marks != 0 || copies != 0 {
+		t.Errorf("%d marks in %s, and %d publications, slots and subscriptions are left", marks, to.Name, copies)
+	}
+	if n := from.count(t, `select count(*) from company_moves where state = 'left' and company = any ($1)`,
+		keys([]id.Company{company, company.Test()})); n != 2*all {
+		t.Errorf("%s has %d marks", from.Name, n)
+	}
+}
+
+// wantOpen checks that the company is open in a cell.
+func wantOpen(t *testing.T, c *city, company id.Company) {
+	t.Helper()
+	if n := c.marks(t, company); n != 0 {
+		t.Errorf("%d marks are left in %s", n, c.Name)
+	}
+}
+
+// TestMoves moves companies between two servers, one after another, because some of the tests stop or change them.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	west, east := newCity(t, "west"), newCity(t, "east")
+	for name, test := range map[string]func(t *testing.T, west, east *city){
+		"one command at a time moves a company":                        oneAtATime,
+		"the source opens again if the target fails during the freeze": opensWithoutTarget,
+		"a company does not leave before the target's standby has it":  waitsForStandby,
+		"a move begins in the database of auth":                        beginsInAuth,
+		"a repeated move does not open a company that has moved on":    repeated,
+		"sequences are raised without repeating a number":              raisesSequences,
+		"a move whose slot is lost fails":                              needsSlot,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, west, east) })
+	}
+}
+
+func oneAtATime(t *testing.T, west, east *city) {
+	company := west.newCompany(t)
+	third := *east
+	cell := *east.Cell
+	cell.Name, cell.Databases = "third", map[string]string{}
+	for service, address := range east.Databases { // other databases of the same server
+		exec(t, east.server.AdminURL(), `create database third_`+service+` template `+service)
+		cell.Databases[service] = strings.Replace(address, "/"+service+"?", "/third_"+service+"?", 1)
+	}
+	third.Cell = &cell
+	var second, abort error
+	first := newMover(west, east, company, func() {
+		_, second = newMover(west, &third, company, nil).Run(t.Context())
+		abort = newMover(west, east, company, nil).Abort(t.Context())
+	})
+	if _, err := first.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !errors.Is(second, errBusy) || !errors.Is(abort, errBusy) {
+		t.Errorf("a move to a third cell: %v; an abort: %v", second, abort)
+	}
+	wantMoved(t, west, east, company)
+	if n := third.things(t, company) + third.marks(t, company); n != 0 {
+		t.Errorf("the third cell has %d rows and marks", n)
+	}
+}
+
+func opensWithoutTarget(t *testing.T, west, east *city) {
+	company := west.newCompany(t)
+	_, err := newMover(west, east, company, func() { east.stop(t) }).Run(t.Context())
+	if err == nil {
+		t.Fatal("the target has failed, and the move succeeded")
+	}
+	wantOpen(t, west, company)
+
+	// A command that was killed during the freeze leaves the company frozen.
+	killed := newMover(west, east, company, nil)
+	if err := killed.openSource(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err = killed.each(t.Context(), (*database).leave)
+	killed.close(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = newMover(west, east, company, nil).Abort(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "the copy stays in east: repeat --abort") {
+		t.Errorf("an abort without the target: %v", err)
+	}
+	wantOpen(t, west, company)
+
+	east.start(t)
+	if err := newMover(west, east, company, nil).Abort(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := east.things(t, company) + east.marks(t, company) + east.copies(t) + west.copies(t); n != 0 {
+		t.Errorf("the abort has left %d rows, marks, publications, slots and subscriptions", n)
+	}
+}
+
+func waitsForStandby(t *testing.T, west, east *city) {
+	company := west.newCompany(t)
+	m := newMover(west, east, company, func() { east.reloads(t, `synchronous_standby_names = 'nobody'`) })
+	m.Freeze = 2 * time.Second
+	if _, err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the standby of the target has not received all changes") {
+		t.Errorf("without a standby: %v", err)
+	}
+	wantOpen(t, west, company)
+	east.reloads(t, `synchronous_standby_names = ''`)
+	if _, err := newMover(west, east, company, nil).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantMoved(t, west, east, company)
+}
+
+func beginsInAuth(t *testing.T, west, east *city) {
+	company := west.newCompany(t)
+	conn, err := pgx.Connect(t.Context(), east.Databases[authService])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	tx, err := conn.Begin(t.Context())
+	if err == nil {
+		_, err = tx.Exec(t.Context(), `lock company_moves`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	if _, err := newMover(west, east, company, nil).Run(ctx); err == nil {
+		t.Fatal("the move began although auth's mark could not be stored")
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := east.marks(t, company) + east.copies(t) + west.copies(t); n != 0 {
+		t.Errorf("%d marks, publications, slots and subscriptions exist, but no mark of auth says so", n)
+	}
+}
+
+// repeated repeats a move from west to east after one from east to a third
+// cell, whose mark refuses tokens in east.
+func repeated(t *testing.T, west, east *city) {
+	company := west.newCompany(t)
+	if _, err := newMover(west, east, company, nil).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, service := range Services() {
+		exec(t, east.Databases[service], `delete from companies where company_id = $1`, key(company))
+		exec(t, east.Databases[service], `delete from things where company_id = $1`, key(company))
+		exec(t, east.Databases[service], `insert into company_moves values ($1, 'left', now(), 'third')`, key(company))
+	}
+	if _, err := newMover(west, east, company, nil).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := east.marks(t, company); n != int64(len(Services())) {
+		t.Errorf("east has %d marks", n)
+	}
+}
+
+func raisesSequences(t *testing.T, west, east *city) {
+	company := west.newCompany(t)
+	const ahead = 1000
+	exec(t, west.Databases["booking"], `select setval('numbers', 10)`)
+	exec(t, east.Databases["booking"], `select setval('numbers', $1)`, ahead)
+	exec(t, west.Databases["pass"], `select setval('numbers', $1)`, ahead)
+	m := newMover(west, east, company, nil)
+	if err := m.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer m.close(t.Context())
+	conn, err := pgx.Connect(t.Context(), east.Databases["booking"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	var used sync.WaitGroup
+	done := make(chan struct{})
+	used.Go(func() { // another company of the target
+		for last := int64(ahead); ; {
+			next, err := one[int64](t.Context(), conn, `select nextval('numbers')`)
+			if err != nil || next != last+1 {
+				t.Errorf("after %d: %d, %v", last, next, err)
+				return
+			}
+			last = next
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	for range 200 {
+		if err := m.each(t.Context(), (*database).raiseSequences); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(done)
+	used.Wait()
+	for _, d := range m.databases {
+		if d.service == "pass" {
+			if next, err := one[int64](t.Context(), d.to, `select nextval('numbers')`); err != nil || next != ahead+1 {
+				t.Errorf("the target's next number is %d, %v", next, err)
+			}
+		}
+	}
+}
+
+func needsSlot(t *testing.T, west, east *city) {
+	company := west.newCompany(t)
+	m := newMover(west, east, company, nil)
+	if err := m.open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer m.close(t.Context())
+	if err := m.auth().awaitCopy(t.Context(), m); !errors.Is(err, errNoSlot) {
+		t.Errorf("without a slot: %v", err)
+	}
+}
