@@ -3,7 +3,7 @@
 // companies and credentials, and keeps two maps:
 //
 //	credentials.map   identifier of a credential ──▶ company
-//	companies.map     company, in four spellings ──▶ cell
+//	companies.map     company, in four spellings ──▶ cell; "ready" ──▶ "yes"
 //
 // HAProxy reads the files when it starts. While it runs, it gets each change over its runtime API.
 //

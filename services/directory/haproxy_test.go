@@ -136,7 +136,7 @@ func TestPublisher(t *testing.T) {
 		}
 	}
 	company := id.New[id.Company]()
-	want := map[string]string{}
+	want := map[string]string{readyKey: "yes"}
 	for _, key := range spellings(company) {
 		want[key] = "west"
 	}

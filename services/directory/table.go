@@ -24,6 +24,9 @@ const (
 	credentialsMap mapName = "credentials"
 )
 
+// readyKey is the key of a line of companiesMap that tells HAProxy that it has lines.
+const readyKey = "ready"
+
 // op is a change of one line of a map.
 type op struct {
 	verb  string // of the runtime API: add, set or del
@@ -291,6 +294,7 @@ func (t *table) render(m mapName) (b []byte) {
 		}
 		return b
 	}
+	line(readyKey, "yes")
 	for live, c := range t.companies {
 		for _, key := range spellings(live) {
 			line(key, c.cell)
