@@ -128,6 +128,23 @@ func (g *gap) end() time.Duration {
 	return g.max
 }
 
+// reload lets HAProxy read the maps again, and waits until it has.
+func reload(t *testing.T, router *harness.Router) {
+	t.Helper()
+	before, err := router.PID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	router.Reload()
+	harness.Eventually(t, 20*time.Second, func() error {
+		after, err := router.PID()
+		if err == nil && after == before {
+			err = errors.New("HAProxy has not reloaded")
+		}
+		return err
+	})
+}
+
 // forge returns a token with the company of another one.
 func forge(t *testing.T, token, company string) string {
 	t.Helper()
@@ -208,23 +225,26 @@ func TestSlowRouterSendsRequestsToTheCellOfTheirCompany(t *testing.T) {
 
 	t.Log("the directory is killed, and HAProxy reloads without it")
 	router.Directory.Kill(t)
-	before, err := router.PID()
-	if err != nil {
-		t.Fatal(err)
-	}
-	router.Reload()
-	harness.Eventually(t, 20*time.Second, func() error {
-		after, err := router.PID()
-		if err == nil && after == before {
-			err = errors.New("HAProxy has not reloaded")
-		}
-		return err
-	})
+	reload(t, router)
 	f.awaitMore(t)
 	there.awaitMore(t)
+
+	t.Log("the files of the maps are lost: clients are not refused as unknown, and repeat")
+	bearer := resident.token(t, b)
+	router.LoseMaps(t)
+	reload(t, router)
+	for name, request := range map[string]harness.Request{
+		"a token": {Path: "/events", Token: bearer}, "a publishable key": {Path: "/events", Token: resident.publishable},
+		"a request for a token": harness.KeyTokenRequest(resident.key),
+	} {
+		if answer := b.Do(t, request); answer.Code != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
+			t.Errorf("%s without maps: %d %s", name, answer.Code, answer.Body)
+		}
+	}
 	late := neighbour.company.NewKey(t, 0)
 	router.Directory.Start(t)
 	router.Await(t, "credentials", late.ID)
+	there.awaitMore(t)
 	for _, name := range []string{late.ID, neighbour.key.ID} {
 		if n := router.Lines(t, "credentials", name); n != 1 {
 			t.Errorf("the map has %d lines of %s", n, name)

@@ -39,11 +39,7 @@ func StartRouter(t testing.TB, cells map[string]*Standalone) *Router {
 	if err := os.Mkdir(r.maps, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"companies.map", "credentials.map"} {
-		if err := os.WriteFile(filepath.Join(r.maps, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.LoseMaps(t)
 	addr := FreeAddr(t)
 	r.URL = "http://" + addr
 	env := map[string]string{"ROUTER_ADDR": addr, "MAP_DIR": r.maps, "HAPROXY_SOCKET": r.socket}
@@ -77,6 +73,16 @@ func StartRouter(t testing.TB, cells map[string]*Standalone) *Router {
 	r.HAProxy.Start(t)
 	r.Directory.Start(t)
 	return r
+}
+
+// LoseMaps replaces the files of the maps by empty ones. HAProxy reads them when it starts or reloads.
+func (r *Router) LoseMaps(t testing.TB) {
+	t.Helper()
+	for _, name := range []string{"companies.map", "credentials.map"} {
+		if err := os.WriteFile(filepath.Join(r.maps, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Reload lets HAProxy replace its worker by one that reads the configuration and the maps.
