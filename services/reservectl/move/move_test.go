@@ -83,8 +83,15 @@ func oneAtATime(t *testing.T, west, east *city) {
 
 func opensWithoutTarget(t *testing.T, west, east *city) {
 	company := west.newCompany(t)
-	_, err := newMover(west, east, company, func() { east.stop(t) }).Run(t.Context())
-	if err == nil {
+	var m *Mover
+	m = newMover(west, east, company, func() {
+		east.stop(t)
+		for _, d := range m.databases { // as after a statement that has failed
+			_ = d.to.Close(t.Context())
+		}
+	})
+	m.Freeze = 2 * time.Second
+	if _, err := m.Run(t.Context()); err == nil {
 		t.Fatal("the target has failed, and the move succeeded")
 	}
 	wantOpen(t, west, company)
@@ -94,7 +101,7 @@ func opensWithoutTarget(t *testing.T, west, east *city) {
 	if err := killed.openSource(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	err = killed.each(t.Context(), (*database).leave)
+	err := killed.each(t.Context(), (*database).leave)
 	killed.close(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +145,7 @@ func beginsInAuth(t *testing.T, west, east *city) {
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	tx, err := conn.Begin(t.Context())
 	if err == nil {
-		_, err = tx.Exec(t.Context(), `lock company_moves`)
+		_, err = tx.Exec(t.Context(), `lock company_moves in share mode`)
 	}
 	if err != nil {
 		t.Fatal(err)
