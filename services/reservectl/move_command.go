@@ -154,6 +154,6 @@ func (i instructions) Moving(context.Context, id.Company, string, string) error 
 
 // Moved implements move.Directory.
 func (i instructions) Moved(_ context.Context, company id.Company, cell string) error {
-	_, err := fmt.Fprintf(i.to, "if a router is in front of the cells, let it send %s to %s now\n", company, cell)
+	_, err := fmt.Fprintf(i.to, "a router other than that of deploy/router must send %s to %s now\n", company, cell)
 	return err
 }

@@ -106,7 +106,7 @@ func (m *Mover) Finish(ctx context.Context) (f Finished, err error) {
 	if err != nil {
 		return f, err
 	}
-	if s.to != nil || arrived == 0 {
+	if s.to != nil || arrived == 0 && !s.movedOn {
 		return f, fmt.Errorf("the company is not open in %s: repeat the move first", m.To.Name)
 	}
 	for _, d := range m.databases {

@@ -152,6 +152,8 @@ func (m *Mover) close(ctx context.Context) {
 // state is what the marks in auth's databases say.
 type state struct {
 	from, to *pg.Move
+	// movedOn reports that the company came to the target earlier, and has left it.
+	movedOn bool
 }
 
 // switched reports whether the decision is made.
@@ -175,7 +177,7 @@ func (m *Mover) state(ctx context.Context) (s state, err error) {
 		// The mark outlives the rows. It says nothing if they are deleted.
 		rows, err := one[int64](ctx, d.to, companiesSQL, keys(m.companies[:1]))
 		if err == nil && rows == 0 {
-			s.to = nil
+			s.to, s.movedOn = nil, true
 			return s, nil
 		}
 		if err != nil {

@@ -163,8 +163,8 @@ func beginsInAuth(t *testing.T, west, east *city) {
 	}
 }
 
-// repeated repeats a move from west to east after one from east to a third
-// cell, whose mark refuses tokens in east.
+// repeated repeats a move from west to east, and finishes it, after one from east to a third cell, whose mark refuses
+// tokens in east.
 func repeated(t *testing.T, west, east *city) {
 	company := west.newCompany(t)
 	if _, err := newMover(west, east, company, nil).Run(t.Context()); err != nil {
@@ -180,6 +180,12 @@ func repeated(t *testing.T, west, east *city) {
 	}
 	if n := east.marks(t, company); n != int64(len(Services())) {
 		t.Errorf("east has %d marks", n)
+	}
+	if _, err := newMover(west, east, company, nil).Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := west.things(t, company); n != 0 {
+		t.Errorf("west has %d rows", n)
 	}
 }
 
