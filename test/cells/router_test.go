@@ -224,13 +224,13 @@ func TestSlowRouterSendsRequestsToTheCellOfTheirCompany(t *testing.T) {
 	f.awaitMore(t)
 
 	t.Log("the directory is killed, and HAProxy reloads without it")
+	bearer := resident.token(t, b)
 	router.Directory.Kill(t)
 	reload(t, router)
 	f.awaitMore(t)
 	there.awaitMore(t)
 
 	t.Log("the files of the maps are lost: clients are not refused as unknown, and repeat")
-	bearer := resident.token(t, b)
 	router.LoseMaps(t)
 	reload(t, router)
 	for name, request := range map[string]harness.Request{

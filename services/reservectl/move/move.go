@@ -227,17 +227,14 @@ func (m *Mover) Run(ctx context.Context) (Result, error) {
 	return r, nil
 }
 
-// prepare checks a new move. Before it continues one, it opens the source in every database, because an earlier
-// command may have been killed between them.
+// prepare checks a new move. Before it continues one, it opens the source, because an earlier command may have been
+// killed during the freeze, and the copy may need long or fail.
 func (m *Mover) prepare(ctx context.Context, s state) error {
 	if s.from == nil && s.to == nil {
 		return m.check(ctx)
 	}
 	m.progress("continuing the move")
-	if s.from != nil {
-		return nil
-	}
-	return m.each(ctx, (*database).reopen)
+	return m.reopen(ctx)
 }
 
 // toDecision copies the company, freezes it and makes the decision. It returns when the freeze began.

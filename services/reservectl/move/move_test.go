@@ -44,6 +44,7 @@ func TestMoves(t *testing.T) {
 	for name, test := range map[string]func(t *testing.T, west, east *city){
 		"one command at a time moves a company":                        oneAtATime,
 		"the source opens again if the target fails during the freeze": opensWithoutTarget,
+		"a command that continues a move opens the source first":       opensBeforeContinuing,
 		"a company does not leave before the target's standby has it":  waitsForStandby,
 		"a move begins in the database of auth":                        beginsInAuth,
 		"a repeated move does not open a company that has moved on":    repeated,
@@ -96,17 +97,8 @@ func opensWithoutTarget(t *testing.T, west, east *city) {
 	}
 	wantOpen(t, west, company)
 
-	// A command that was killed during the freeze leaves the company frozen.
-	killed := newMover(west, east, company, nil)
-	if err := killed.openSource(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	err := killed.each(t.Context(), (*database).leave)
-	killed.close(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = newMover(west, east, company, nil).Abort(t.Context())
+	leaveFrozen(t, west, east, company)
+	err := newMover(west, east, company, nil).Abort(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "the copy stays in east: repeat --abort") {
 		t.Errorf("an abort without the target: %v", err)
 	}
@@ -119,6 +111,40 @@ func opensWithoutTarget(t *testing.T, west, east *city) {
 	if n := east.things(t, company) + east.marks(t, company) + east.copies(t) + west.copies(t); n != 0 {
 		t.Errorf("the abort has left %d rows, marks, publications, slots and subscriptions", n)
 	}
+}
+
+// leaveFrozen leaves a company as a command does that is killed during the freeze.
+func leaveFrozen(t *testing.T, from, to *city, company id.Company) {
+	t.Helper()
+	killed := newMover(from, to, company, nil)
+	defer killed.close(t.Context())
+	err := killed.openSource(t.Context())
+	if err == nil {
+		err = killed.each(t.Context(), (*database).leave)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// opensBeforeContinuing continues a move that cannot get to the next freeze.
+func opensBeforeContinuing(t *testing.T, west, east *city) {
+	company := west.newCompany(t)
+	leaveFrozen(t, west, east, company)
+	m := newMover(west, east, company, nil)
+	cell := *west.Cell
+	cell.NATS.URL = "nats://127.0.0.1:1"
+	m.From = &cell
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := m.Run(ctx); err == nil {
+		t.Error("the move continued without NATS")
+	}
+	wantOpen(t, west, company)
+	if _, err := newMover(west, east, company, nil).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantMoved(t, west, east, company)
 }
 
 func waitsForStandby(t *testing.T, west, east *city) {
