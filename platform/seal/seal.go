@@ -138,6 +138,15 @@ func (s *Sealer) Open(sealed, aad []byte) ([]byte, error) {
 // sealed again before its key is removed.
 func (s *Sealer) IsStale(sealed []byte) bool { return !bytes.HasPrefix(sealed, s.keys[0].head[:]) }
 
+// KeyIDs returns the identifiers of the keys, beginning with the one that seals.
+func (s *Sealer) KeyIDs() [][]byte {
+	ids := make([][]byte, len(s.keys))
+	for i := range s.keys {
+		ids[i] = bytes.Clone(s.keys[i].head[1:])
+	}
+	return ids
+}
+
 func (s *Sealer) find(head []byte) *sealingKey {
 	for i := range s.keys {
 		if bytes.Equal(s.keys[i].head[:], head) {

@@ -91,6 +91,13 @@ func TestRotation(t *testing.T) {
 			t.Fatalf("%q %v", got, err)
 		}
 	})
+	t.Run("a value begins with the identifier of its key", func(t *testing.T) {
+		t.Parallel()
+		ids := during.KeyIDs()
+		if len(ids) != 2 || !bytes.Equal(ids[1], old[1:5]) || !bytes.Equal(ids[0], during.Seal(nil, nil)[1:5]) {
+			t.Errorf("%x, and the old value begins with %x", ids, old[:5])
+		}
+	})
 	t.Run("a new value is sealed with the first key", func(t *testing.T) {
 		t.Parallel()
 		sealed := during.Seal([]byte("secret"), nil)

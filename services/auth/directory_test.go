@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -205,6 +206,27 @@ func TestStreamCredentials(t *testing.T) {
 	})
 	t.Run("refuses callers that are not the platform's", func(t *testing.T) {
 		if _, _, err := r.streamedCredentials(r.as(company), &authv1.StreamCredentialsRequest{}); !fault.Is(fault.From(err), fault.Forbidden) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestListMasterKeys(t *testing.T) {
+	t.Parallel()
+	r := newWorld(t).start()
+	keys := authv1.NewDirectoryServiceClient(r.conn)
+	t.Run("has the keys with which the service encrypts", func(t *testing.T) {
+		got, err := keys.ListMasterKeys(r.as(""), &authv1.ListMasterKeysRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed, err := pg.One[[]byte](t.Context(), r.db, pg.AllCompanies(), `select substr(private_key, 2, 4) from signing_keys limit 1`)
+		if err != nil || len(got.GetKeyIds()) != 1 || !bytes.Equal(got.GetKeyIds()[0], sealed) {
+			t.Errorf("got %x, and a signing key is encrypted with %x, %v", got.GetKeyIds(), sealed, err)
+		}
+	})
+	t.Run("refuses callers that are not the platform's", func(t *testing.T) {
+		if _, err := keys.ListMasterKeys(r.as(r.company()), &authv1.ListMasterKeysRequest{}); !fault.Is(fault.From(err), fault.Forbidden) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -82,6 +82,11 @@ func (s *Server) StreamCredentials(req *authv1.StreamCredentialsRequest, out grp
 	}.Stream(out.Context(), after)
 }
 
+// ListMasterKeys implements DirectoryService.
+func (s *Server) ListMasterKeys(context.Context, *authv1.ListMasterKeysRequest) (*authv1.ListMasterKeysResponse, error) {
+	return &authv1.ListMasterKeysResponse{KeyIds: s.sealer.KeyIDs()}, nil
+}
+
 // madeBefore returns a UUID before all that are made at a time or later; the zero value, which is before
 // all, for no time.
 func madeBefore(since *timestamppb.Timestamp) (id.UUID, error) {

@@ -383,6 +383,87 @@ func (x *DirectoryCredential) GetCompanyId() string {
 	return ""
 }
 
+type ListMasterKeysRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMasterKeysRequest) Reset() {
+	*x = ListMasterKeysRequest{}
+	mi := &file_reservation_auth_v1_directory_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMasterKeysRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMasterKeysRequest) ProtoMessage() {}
+
+func (x *ListMasterKeysRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_directory_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMasterKeysRequest.ProtoReflect.Descriptor instead.
+func (*ListMasterKeysRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_directory_proto_rawDescGZIP(), []int{6}
+}
+
+type ListMasterKeysResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 4 bytes each, in the order of MASTER_KEY: the cell encrypts with the first key.
+	KeyIds        [][]byte `protobuf:"bytes,1,rep,name=key_ids,json=keyIds,proto3" json:"key_ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMasterKeysResponse) Reset() {
+	*x = ListMasterKeysResponse{}
+	mi := &file_reservation_auth_v1_directory_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMasterKeysResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMasterKeysResponse) ProtoMessage() {}
+
+func (x *ListMasterKeysResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_directory_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMasterKeysResponse.ProtoReflect.Descriptor instead.
+func (*ListMasterKeysResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_directory_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ListMasterKeysResponse) GetKeyIds() [][]byte {
+	if x != nil {
+		return x.KeyIds
+	}
+	return nil
+}
+
 var File_reservation_auth_v1_directory_proto protoreflect.FileDescriptor
 
 const file_reservation_auth_v1_directory_proto_rawDesc = "" +
@@ -405,16 +486,20 @@ const file_reservation_auth_v1_directory_proto_rawDesc = "" +
 	"\x13DirectoryCredential\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
-	"company_id\x18\x02 \x01(\tR\tcompanyId*\x94\x01\n" +
+	"company_id\x18\x02 \x01(\tR\tcompanyId\"\x17\n" +
+	"\x15ListMasterKeysRequest\"1\n" +
+	"\x16ListMasterKeysResponse\x12\x17\n" +
+	"\akey_ids\x18\x01 \x03(\fR\x06keyIds*\x94\x01\n" +
 	"\fCompanyState\x12\x1d\n" +
 	"\x19COMPANY_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12COMPANY_STATE_OPEN\x10\x01\x12\x19\n" +
 	"\x15COMPANY_STATE_LEAVING\x10\x02\x12\x16\n" +
 	"\x12COMPANY_STATE_LEFT\x10\x03\x12\x1a\n" +
-	"\x16COMPANY_STATE_ARRIVING\x10\x042\x88\x02\n" +
+	"\x16COMPANY_STATE_ARRIVING\x10\x042\xfb\x02\n" +
 	"\x10DirectoryService\x12v\n" +
 	"\x0fStreamCompanies\x12+.reservation.auth.v1.StreamCompaniesRequest\x1a,.reservation.auth.v1.StreamCompaniesResponse\"\x06\x8a\xc9\x18\x02 \x010\x01\x12|\n" +
-	"\x11StreamCredentials\x12-.reservation.auth.v1.StreamCredentialsRequest\x1a..reservation.auth.v1.StreamCredentialsResponse\"\x06\x8a\xc9\x18\x02 \x010\x01B6Z4reservation.dev/proto/gen/reservation/auth/v1;authv1b\x06proto3"
+	"\x11StreamCredentials\x12-.reservation.auth.v1.StreamCredentialsRequest\x1a..reservation.auth.v1.StreamCredentialsResponse\"\x06\x8a\xc9\x18\x02 \x010\x01\x12q\n" +
+	"\x0eListMasterKeys\x12*.reservation.auth.v1.ListMasterKeysRequest\x1a+.reservation.auth.v1.ListMasterKeysResponse\"\x06\x8a\xc9\x18\x02 \x01B6Z4reservation.dev/proto/gen/reservation/auth/v1;authv1b\x06proto3"
 
 var (
 	file_reservation_auth_v1_directory_proto_rawDescOnce sync.Once
@@ -429,7 +514,7 @@ func file_reservation_auth_v1_directory_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_auth_v1_directory_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_reservation_auth_v1_directory_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_reservation_auth_v1_directory_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_reservation_auth_v1_directory_proto_goTypes = []any{
 	(CompanyState)(0),                 // 0: reservation.auth.v1.CompanyState
 	(*StreamCompaniesRequest)(nil),    // 1: reservation.auth.v1.StreamCompaniesRequest
@@ -438,20 +523,24 @@ var file_reservation_auth_v1_directory_proto_goTypes = []any{
 	(*StreamCredentialsRequest)(nil),  // 4: reservation.auth.v1.StreamCredentialsRequest
 	(*StreamCredentialsResponse)(nil), // 5: reservation.auth.v1.StreamCredentialsResponse
 	(*DirectoryCredential)(nil),       // 6: reservation.auth.v1.DirectoryCredential
-	(*timestamppb.Timestamp)(nil),     // 7: google.protobuf.Timestamp
+	(*ListMasterKeysRequest)(nil),     // 7: reservation.auth.v1.ListMasterKeysRequest
+	(*ListMasterKeysResponse)(nil),    // 8: reservation.auth.v1.ListMasterKeysResponse
+	(*timestamppb.Timestamp)(nil),     // 9: google.protobuf.Timestamp
 }
 var file_reservation_auth_v1_directory_proto_depIdxs = []int32{
-	7, // 0: reservation.auth.v1.StreamCompaniesRequest.created_since:type_name -> google.protobuf.Timestamp
+	9, // 0: reservation.auth.v1.StreamCompaniesRequest.created_since:type_name -> google.protobuf.Timestamp
 	3, // 1: reservation.auth.v1.StreamCompaniesResponse.companies:type_name -> reservation.auth.v1.DirectoryCompany
 	0, // 2: reservation.auth.v1.DirectoryCompany.state:type_name -> reservation.auth.v1.CompanyState
-	7, // 3: reservation.auth.v1.StreamCredentialsRequest.created_since:type_name -> google.protobuf.Timestamp
+	9, // 3: reservation.auth.v1.StreamCredentialsRequest.created_since:type_name -> google.protobuf.Timestamp
 	6, // 4: reservation.auth.v1.StreamCredentialsResponse.credentials:type_name -> reservation.auth.v1.DirectoryCredential
 	1, // 5: reservation.auth.v1.DirectoryService.StreamCompanies:input_type -> reservation.auth.v1.StreamCompaniesRequest
 	4, // 6: reservation.auth.v1.DirectoryService.StreamCredentials:input_type -> reservation.auth.v1.StreamCredentialsRequest
-	2, // 7: reservation.auth.v1.DirectoryService.StreamCompanies:output_type -> reservation.auth.v1.StreamCompaniesResponse
-	5, // 8: reservation.auth.v1.DirectoryService.StreamCredentials:output_type -> reservation.auth.v1.StreamCredentialsResponse
-	7, // [7:9] is the sub-list for method output_type
-	5, // [5:7] is the sub-list for method input_type
+	7, // 7: reservation.auth.v1.DirectoryService.ListMasterKeys:input_type -> reservation.auth.v1.ListMasterKeysRequest
+	2, // 8: reservation.auth.v1.DirectoryService.StreamCompanies:output_type -> reservation.auth.v1.StreamCompaniesResponse
+	5, // 9: reservation.auth.v1.DirectoryService.StreamCredentials:output_type -> reservation.auth.v1.StreamCredentialsResponse
+	8, // 10: reservation.auth.v1.DirectoryService.ListMasterKeys:output_type -> reservation.auth.v1.ListMasterKeysResponse
+	8, // [8:11] is the sub-list for method output_type
+	5, // [5:8] is the sub-list for method input_type
 	5, // [5:5] is the sub-list for extension type_name
 	5, // [5:5] is the sub-list for extension extendee
 	0, // [0:5] is the sub-list for field type_name
@@ -468,7 +557,7 @@ func file_reservation_auth_v1_directory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_auth_v1_directory_proto_rawDesc), len(file_reservation_auth_v1_directory_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

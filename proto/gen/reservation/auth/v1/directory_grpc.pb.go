@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	DirectoryService_StreamCompanies_FullMethodName   = "/reservation.auth.v1.DirectoryService/StreamCompanies"
 	DirectoryService_StreamCredentials_FullMethodName = "/reservation.auth.v1.DirectoryService/StreamCredentials"
+	DirectoryService_ListMasterKeys_FullMethodName    = "/reservation.auth.v1.DirectoryService/ListMasterKeys"
 )
 
 // DirectoryServiceClient is the client API for DirectoryService service.
@@ -28,7 +29,8 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // DirectoryService tells a router in front of several installations (cells) which companies
-// and credentials this cell has.
+// and credentials this cell has, and the command that moves a company between cells which
+// master keys it has.
 //
 // Identifiers contain the time at which they were made. A caller that follows a cell passes
 // the time of the newest identifier it knows, less a minute, so that it also gets what was
@@ -42,6 +44,9 @@ type DirectoryServiceClient interface {
 	// StreamCredentials streams API clients, API keys, service credentials and publishable
 	// keys of companies, without deleted ones, ordered by the UUIDs of their identifiers.
 	StreamCredentials(ctx context.Context, in *StreamCredentialsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamCredentialsResponse], error)
+	// ListMasterKeys lists the identifiers of the keys in this cell's MASTER_KEY. Every value
+	// that a cell has encrypted begins with a byte and the identifier of its key.
+	ListMasterKeys(ctx context.Context, in *ListMasterKeysRequest, opts ...grpc.CallOption) (*ListMasterKeysResponse, error)
 }
 
 type directoryServiceClient struct {
@@ -90,12 +95,23 @@ func (c *directoryServiceClient) StreamCredentials(ctx context.Context, in *Stre
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type DirectoryService_StreamCredentialsClient = grpc.ServerStreamingClient[StreamCredentialsResponse]
 
+func (c *directoryServiceClient) ListMasterKeys(ctx context.Context, in *ListMasterKeysRequest, opts ...grpc.CallOption) (*ListMasterKeysResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListMasterKeysResponse)
+	err := c.cc.Invoke(ctx, DirectoryService_ListMasterKeys_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // DirectoryServiceServer is the server API for DirectoryService service.
 // All implementations must embed UnimplementedDirectoryServiceServer
 // for forward compatibility.
 //
 // DirectoryService tells a router in front of several installations (cells) which companies
-// and credentials this cell has.
+// and credentials this cell has, and the command that moves a company between cells which
+// master keys it has.
 //
 // Identifiers contain the time at which they were made. A caller that follows a cell passes
 // the time of the newest identifier it knows, less a minute, so that it also gets what was
@@ -109,6 +125,9 @@ type DirectoryServiceServer interface {
 	// StreamCredentials streams API clients, API keys, service credentials and publishable
 	// keys of companies, without deleted ones, ordered by the UUIDs of their identifiers.
 	StreamCredentials(*StreamCredentialsRequest, grpc.ServerStreamingServer[StreamCredentialsResponse]) error
+	// ListMasterKeys lists the identifiers of the keys in this cell's MASTER_KEY. Every value
+	// that a cell has encrypted begins with a byte and the identifier of its key.
+	ListMasterKeys(context.Context, *ListMasterKeysRequest) (*ListMasterKeysResponse, error)
 	mustEmbedUnimplementedDirectoryServiceServer()
 }
 
@@ -124,6 +143,9 @@ func (UnimplementedDirectoryServiceServer) StreamCompanies(*StreamCompaniesReque
 }
 func (UnimplementedDirectoryServiceServer) StreamCredentials(*StreamCredentialsRequest, grpc.ServerStreamingServer[StreamCredentialsResponse]) error {
 	return status.Error(codes.Unimplemented, "method StreamCredentials not implemented")
+}
+func (UnimplementedDirectoryServiceServer) ListMasterKeys(context.Context, *ListMasterKeysRequest) (*ListMasterKeysResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMasterKeys not implemented")
 }
 func (UnimplementedDirectoryServiceServer) mustEmbedUnimplementedDirectoryServiceServer() {}
 func (UnimplementedDirectoryServiceServer) testEmbeddedByValue()                          {}
@@ -168,13 +190,36 @@ func _DirectoryService_StreamCredentials_Handler(srv interface{}, stream grpc.Se
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type DirectoryService_StreamCredentialsServer = grpc.ServerStreamingServer[StreamCredentialsResponse]
 
+func _DirectoryService_ListMasterKeys_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListMasterKeysRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DirectoryServiceServer).ListMasterKeys(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DirectoryService_ListMasterKeys_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DirectoryServiceServer).ListMasterKeys(ctx, req.(*ListMasterKeysRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // DirectoryService_ServiceDesc is the grpc.ServiceDesc for DirectoryService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
 var DirectoryService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "reservation.auth.v1.DirectoryService",
 	HandlerType: (*DirectoryServiceServer)(nil),
-	Methods:     []grpc.MethodDesc{},
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "ListMasterKeys",
+			Handler:    _DirectoryService_ListMasterKeys_Handler,
+		},
+	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "StreamCompanies",
