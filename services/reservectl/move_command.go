@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"reservation.dev/platform/id"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	"reservation.dev/services/reservectl/move"
 )
 
@@ -135,7 +136,8 @@ func (a *app) mover(o moveOptions) (*move.Mover, error) {
 		return nil, usageError{fmt.Errorf("--to: %w", err)}
 	}
 	return &move.Mover{
-		From: from, To: to, Company: company, Freeze: o.freeze, Directory: instructions{a.errOut}, Verify: a.verifyIn, Progress: a.errOut,
+		From: from, To: to, Company: company, Freeze: o.freeze, Directory: instructions{a.errOut}, Verify: a.verifyIn, Keys: a.masterKeysIn,
+		Progress: a.errOut,
 	}, nil
 }
 
@@ -144,6 +146,19 @@ func (a *app) verifyIn(ctx context.Context, cell *move.Cell, company id.Company)
 	in := &app{in: a.in, out: a.errOut, errOut: a.errOut, output: a.output}
 	in.access.file, in.access.tls, in.access.CompanyID = cell.Credentials, a.access.tls, company.String()
 	return in.withStores(ctx, func(s stores) error { return in.verify(s, verifyWait) })
+}
+
+// masterKeysIn returns the identifiers of the master keys of a cell.
+func (a *app) masterKeysIn(ctx context.Context, cell *move.Cell) ([][]byte, error) {
+	in := &app{in: a.in, out: a.errOut, errOut: a.errOut, output: a.output}
+	in.access.file, in.access.tls = cell.Credentials, a.access.tls
+	auth, err := in.platform(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer auth.close()
+	res, err := authv1.NewDirectoryServiceClient(auth.conn).ListMasterKeys(auth.ctx, &authv1.ListMasterKeysRequest{})
+	return res.GetKeyIds(), err
 }
 
 // instructions is the directory of an installation without one: it tells the operator what to change.

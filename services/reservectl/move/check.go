@@ -50,6 +50,9 @@ func (m *Mover) check(ctx context.Context) error {
 	if err := m.checkServers(ctx); err != nil {
 		return err
 	}
+	if err := m.checkKeys(ctx); err != nil {
+		return err
+	}
 	m.progress("verifying the company in %s", m.From.Name)
 	if err := m.verify(ctx, m.From, m.auth().from); err != nil {
 		return fmt.Errorf("the company's numbers do not add up in %s, so it is not moved: %w", m.From.Name, err)

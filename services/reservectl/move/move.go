@@ -36,6 +36,8 @@ type Mover struct {
 	Directory Directory
 	// Verify recomputes the company's numbers in a cell, and fails if some differ.
 	Verify func(ctx context.Context, c *Cell, company id.Company) error
+	// Keys returns the identifiers of the master keys of a cell, beginning with the one that encrypts.
+	Keys func(ctx context.Context, c *Cell) ([][]byte, error)
 	// Progress receives a line for each step.
 	Progress io.Writer
 

@@ -22,14 +22,23 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// schema is that of every database of the tests: a company and a table of it. The test of package cells has the
-// real ones.
+// schema is that of every database of the tests: a company, a table of it, and the tables that the command reads. The
+// test of package cells has the real ones.
 func schema() pg.Migrations {
 	return pg.Migrations{Part: "auth", AppRole: "app", FS: fstest.MapFS{"0001_companies.sql": {Data: []byte(`-- +goose Up
 create table companies (company_id uuid primary key);
 select tenant_table('companies');
 create table things (company_id uuid not null, id bigint not null, name text not null, primary key (company_id, id));
 select tenant_table('things');
+create table credentials (company_id uuid not null, id uuid not null, kind text, generation bigint, revoked_at timestamptz, primary key (company_id, id));
+select tenant_table('credentials');
+create table publishable_keys (company_id uuid not null, id uuid not null, generation bigint, revoked_at timestamptz, primary key (company_id, id));
+select tenant_table('publishable_keys');
+create table administrators (company_id uuid not null, id uuid not null, generation bigint, revoked_at timestamptz, totp_secret bytea,
+	primary key (company_id, id));
+select tenant_table('administrators');
+create table endpoint_secrets (company_id uuid not null, id uuid not null, sealed bytea, primary key (company_id, id));
+select tenant_table('endpoint_secrets');
 create sequence numbers;
 `)}}}
 }
@@ -200,5 +209,6 @@ func newMover(from, to *city, company id.Company, atFreeze hook) *Mover {
 	return &Mover{
 		From: from.Cell, To: to.Cell, Company: company, Freeze: 20 * time.Second, Directory: atFreeze, Progress: io.Discard,
 		Verify: func(context.Context, *Cell, id.Company) error { return nil },
+		Keys:   func(context.Context, *Cell) ([][]byte, error) { return [][]byte{[]byte("key1")}, nil },
 	}
 }
