@@ -21,4 +21,6 @@
 //     that was killed is continued by the next one.
 //  4. Until the decision, Abort restores the state before the move.
 //  5. The company's test company moves with it.
+//  6. No cell accepts a token of a credential that was revoked in another cell.
+//  7. A file is removed only in a bucket that the other cell does not have.
 package move

@@ -78,9 +78,13 @@ func (m *Mover) others() (all []*database) {
 	return all
 }
 
-// tokenLife is the longest lifetime of an access token. Until the last one has expired, a mark keeps its company
-// from coming into being again at the source.
-const tokenLife = 24 * time.Hour
+const (
+	// tokenLife is the longest lifetime of an access token. Until the last one has expired, a mark keeps its company
+	// from coming into being again at the source.
+	tokenLife = 24 * time.Hour
+	// clockSkew is how much the clocks of services differ at most.
+	clockSkew = time.Minute
+)
 
 // Finished describes what Finish has removed.
 type Finished struct {
@@ -133,7 +137,7 @@ func (m *Mover) Finish(ctx context.Context) (f Finished, err error) {
 	if err != nil {
 		return f, err
 	}
-	if until := s.from.EffectiveAt.Add(tokenLife); now.Before(until) {
+	if until := s.from.EffectiveAt.Add(tokenLife + clockSkew); now.Before(until) {
 		f.MarkUntil = until
 		return f, nil
 	}

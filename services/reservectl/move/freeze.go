@@ -134,7 +134,7 @@ func (d *database) awaitStandbys(ctx context.Context) error {
 }
 
 // freeze stops the company at the source until the target has everything, and compares both sides.
-func (m *Mover) freeze(ctx context.Context, b *bus.Bus) error {
+func (m *Mover) freeze(ctx context.Context, source, target *bus.Bus) error {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, m.Freeze)
 	defer cancel()
@@ -143,10 +143,11 @@ func (m *Mover) freeze(ctx context.Context, b *bus.Bus) error {
 		run  func() error
 	}{
 		{"requests are refused", func() error { return m.each(ctx, (*database).leave) }},
-		{"events are handled", func() error { return m.settle(ctx, b) }},
+		{"events are handled", func() error { return m.settle(ctx, source) }},
 		{"changes are applied", func() error { return m.each(ctx, (*database).awaitApplied) }},
 		{"files are copied", func() error { return m.copyFiles(ctx) }},
 		{"both sides are the same", func() error { return m.each(ctx, (*database).compare) }},
+		{"revocations are published", func() error { return m.revokeAgain(ctx, target) }},
 		{"sequences are raised", func() error { return m.each(ctx, (*database).raiseSequences) }},
 	} {
 		if err := step.run(); err != nil {

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
-	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 )
@@ -241,11 +239,16 @@ func (m *Mover) prepare(ctx context.Context, s state) error {
 
 // toDecision copies the company, freezes it and makes the decision. It returns when the freeze began.
 func (m *Mover) toDecision(ctx context.Context) (began time.Time, err error) {
-	b, err := bus.Connect(ctx, m.From.NATS.config(), slog.New(slog.DiscardHandler))
+	source, err := m.From.connect(ctx)
 	if err != nil {
-		return began, fmt.Errorf("cell %s: %w", m.From.Name, err)
+		return began, err
 	}
-	defer b.Close()
+	defer source.Close()
+	target, err := m.To.connect(ctx)
+	if err != nil {
+		return began, err
+	}
+	defer target.Close()
 	// Auth's mark comes first, because it says that there is something to continue or to abort.
 	if err := mark(ctx, m.auth().to, m.companies, pg.Arriving, m.From.Name); err != nil {
 		return began, fmt.Errorf("cell %s: %w", m.To.Name, err)
@@ -266,7 +269,7 @@ func (m *Mover) toDecision(ctx context.Context) (began time.Time, err error) {
 	began = time.Now()
 	err = m.Directory.Moving(ctx, m.Company, m.From.Name, m.To.Name)
 	if err == nil {
-		err = m.freeze(ctx, b)
+		err = m.freeze(ctx, source, target)
 	}
 	if err == nil {
 		// The decision.
