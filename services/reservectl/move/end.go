@@ -93,7 +93,7 @@ type Finished struct {
 	MarkUntil time.Time
 }
 
-// Finish deletes the company's rows at the source, after a move that is complete.
+// Finish deletes the company's rows, files and events at the source, after a move that is complete.
 func (m *Mover) Finish(ctx context.Context) (f Finished, err error) {
 	defer m.close(ctx)
 	if err := m.open(ctx); err != nil {
@@ -133,6 +133,11 @@ func (m *Mover) Finish(ctx context.Context) (f Finished, err error) {
 	if err := m.removeFiles(ctx, m.From); err != nil {
 		return f, err
 	}
+	events, err := m.removeEvents(ctx)
+	if err != nil {
+		return f, err
+	}
+	m.progress("%d events removed in %s", events, m.From.Name)
 	now, err := one[time.Time](ctx, m.auth().from, `select clock_timestamp()`)
 	if err != nil {
 		return f, err

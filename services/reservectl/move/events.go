@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -75,4 +76,19 @@ func (m *Mover) revokeAgain(ctx context.Context, target *bus.Bus) error {
 		return fmt.Errorf("cell %s: revoked credentials: %w", m.To.Name, err)
 	}
 	return nil
+}
+
+// removeEvents removes the companies' events from the stream of the source, where all consumers have handled them.
+// The other cell cannot remove them when it erases a customer.
+func (m *Mover) removeEvents(ctx context.Context) (int, error) {
+	b, err := m.From.connect(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer b.Close()
+	removed, err := b.Remove(ctx, func(e bus.Message) bool { return slices.Contains(m.companies, e.Company) })
+	if err != nil {
+		return removed, fmt.Errorf("cell %s: events: %w", m.From.Name, err)
+	}
+	return removed, nil
 }
