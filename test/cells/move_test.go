@@ -295,7 +295,7 @@ func newTown(t *testing.T) *town {
 	t.Helper()
 	harness.Program(t, "standalone", "reservectl")
 	var s shared
-	w := &town{west: newCell(t, "west", &s), east: newCell(t, "east", &s), received: &deliveries{messages: map[string]map[string]int{}}}
+	w := &town{west: newCell(t, "west", &s, nil), east: newCell(t, "east", &s, nil), received: &deliveries{messages: map[string]map[string]int{}}}
 	w.moving, w.neighbour, w.resident = open(t, w.west), open(t, w.west), open(t, w.east)
 	w.moving.company.TestMode(t)
 	w.moving.company.NewEndpoint(t, w.west.Listen(t, w.received))

@@ -170,8 +170,8 @@ func TestSlowRouterSendsRequestsToTheCellOfTheirCompany(t *testing.T) {
 	t.Parallel()
 	harness.Program(t, "standalone", "reservectl", "directory")
 	var s shared
-	west := newCell(t, "west", &s)
-	east := newCell(t, "east", &s)
+	west := newCell(t, "west", &s, nil)
+	east := newCell(t, "east", &s, nil)
 	router := harness.StartRouter(t, map[string]*harness.Standalone{"west": west.Standalone, "east": east.Standalone})
 	moving, neighbour, resident := openBehind(t, router, west), openBehind(t, router, west), openBehind(t, router, east)
 	test := moving.company.TestMode(t)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -39,8 +41,8 @@ var services = []string{"auth", "booking", "customer", "media", "pass", "reports
 // shared are the files of a cell that the next one has too: the master key, and the authority of receivers.
 type shared struct{ state, authority, key []byte }
 
-// newCell starts a cell.
-func newCell(t *testing.T, name string, s *shared) *cell {
+// newCell starts a cell. more are settings in addition to those that every cell has.
+func newCell(t *testing.T, name string, s *shared, more map[string]string) *cell {
 	t.Helper()
 	dir := harness.TempDir(t)
 	c := &cell{name: name, postgres: harness.StartLogicalPostgres(t, filepath.Join(dir, "server"), pgserver.Fast)}
@@ -58,9 +60,9 @@ func newCell(t *testing.T, name string, s *shared) *cell {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Standalone = harness.StartStandalone(t, harness.StandaloneOptions{Dir: data, Env: map[string]string{
-		"DATABASE_URL": c.postgres.AdminURL(), "NATS_PORT": port, "WEBHOOK_RETRIES": "1s,1s,2s,2s,4s,4s,8s,8s",
-	}})
+	env := map[string]string{"DATABASE_URL": c.postgres.AdminURL(), "NATS_PORT": port, "WEBHOOK_RETRIES": "1s,1s,2s,2s,4s,4s,8s,8s"}
+	maps.Copy(env, more)
+	c.Standalone = harness.StartStandalone(t, harness.StandaloneOptions{Dir: data, Env: env})
 	c.op = c.Operator(t)
 	if s.state == nil {
 		var state struct {
@@ -216,6 +218,20 @@ func (c *command) run(t *testing.T, kill string, more ...string) (out string, do
 		return text.String(), false
 	}
 	return stdout.String(), true
+}
+
+// start runs the command until it ends. wait returns when it has succeeded.
+func (c *command) start(t *testing.T, more ...string) (wait func()) {
+	t.Helper()
+	done := false
+	var running sync.WaitGroup
+	running.Go(func() { _, done = c.run(t, "", more...) })
+	return func() {
+		t.Helper()
+		if running.Wait(); !done {
+			t.FailNow()
+		}
+	}
 }
 
 func write(t *testing.T, path string, text []byte) {
