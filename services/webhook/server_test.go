@@ -197,6 +197,32 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%v have no row-level security", got)
 		}
 	})
+	t.Run("no partition is dropped while a company is copied", func(t *testing.T) {
+		execute := func(sql string) {
+			t.Helper()
+			if _, err := owner.Exec(t.Context(), sql); err != nil {
+				t.Fatal(err)
+			}
+		}
+		execute(`create table attempts_20200102 partition of attempts for values from ('2020-01-02') to ('2020-01-03')`)
+		for _, during := range []struct {
+			begin, end string
+			kept       bool
+		}{
+			{`insert into company_moves values (gen_random_uuid(), 'arriving', now(), 'elsewhere')`, `delete from company_moves`, true},
+			{`create publication move_webhook_x for table messages`, `drop publication move_webhook_x`, true},
+			{`insert into company_moves values (gen_random_uuid(), 'left', now(), 'elsewhere')`, `delete from company_moves`, false},
+		} {
+			execute(during.begin)
+			if err := s.keepPartitions(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if kept := len(column(`select relname from pg_class where relname = 'attempts_20200102'`)) == 1; kept != during.kept {
+				t.Errorf("%s: the partition is kept: %v", during.begin, kept)
+			}
+			execute(during.end)
+		}
+	})
 	t.Run("a delivery's identifier has the time of its message, and depends only on message and endpoint (1)", func(t *testing.T) {
 		message, endpoint := id.NewUUID(), id.NewUUID()
 		var first, again, other id.UUID
