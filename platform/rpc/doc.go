@@ -19,7 +19,8 @@
 //  1. A method that the policy does not name is denied.
 //  2. The company comes from the verified token. Only a caller whose token names no company, which
 //     requires the scope platform:admin, can name one in the metadata. A token that names a company
-//     is bound to it, so a call that names another one is refused.
+//     is bound to it, so a call that names another one is refused. A token that has only scopes of
+//     scopes.Platform can call only the methods that need them, and can name no company.
 //  3. A caller sees faults, the end of its own deadline, and otherwise just "internal error". The
 //     text of other errors never leaves the process.
 //  4. An internal error or a panic is logged once, with the whole chain.

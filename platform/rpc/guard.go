@@ -125,7 +125,7 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 	if claims.Company.IsZero() && metadataValue(ctx, mdOrigin) == originEvent {
 		ctx = origin.WithEvent(ctx)
 	}
-	if scope == PlatformOnly && !in.company.IsZero() {
+	if isPlatformOnly(scope) && !in.company.IsZero() {
 		return ctx, fault.New(fault.Forbidden, fault.ReasonForbidden, "this method applies to the whole platform; call it with a token and metadata that name no company")
 	}
 	key := metadata.ValueFromIncomingContext(ctx, mdIdempotency)
@@ -169,10 +169,13 @@ func (g *guard) authenticate(ctx context.Context, method, scope string) (*token.
 	if err != nil {
 		return nil, err
 	}
-	if scope == PlatformOnly {
-		scope = token.Admin
+	if more, found := strings.CutPrefix(scope, PlatformOnly); found {
+		scope = strings.TrimPrefix(more+"|"+token.Admin, "|")
 	}
-	if scope != AnyToken && !hasAnyScope(claims, scope) {
+	switch {
+	case scope == AnyToken && claims.IsPlatformOnly():
+		return nil, fault.MissingScope(token.Admin)
+	case scope != AnyToken && !hasAnyScope(claims, scope):
 		first, _, _ := strings.Cut(scope, "|")
 		return nil, fault.MissingScope(first)
 	}

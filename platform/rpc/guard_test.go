@@ -18,6 +18,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 )
 
@@ -249,6 +250,46 @@ func TestCompanyOfACall(t *testing.T) { // invariant 2
 		ctx, _, err = p.received(func() error { return p.raw(empty) })
 		if err != nil || rpc.Caller(ctx) != "" || rpc.ClaimsFrom(ctx) != nil || !rpc.Company(ctx).IsZero() {
 			t.Fatalf("a public call has a caller: %v, %v", rpc.ClaimsFrom(ctx), err)
+		}
+	})
+}
+
+func TestScopesOfThePlatform(t *testing.T) { // invariant 2
+	p := newPart(t, func(o *rpc.ServerOptions) {
+		o.Policy = rpc.Policy{empty: rpc.PlatformOnly, unary: rpc.PlatformOnly + "|" + scopes.DirectoryRead, output: "bookings:read", duplex: rpc.AnyToken}
+	})
+	sign := func(company id.Company, scopes ...string) string {
+		return "Bearer " + p.issuer.Sign(token.Claims{Subject: "svc_1", Kind: token.KindService, Company: company, Scopes: scopes})
+	}
+	own, admin := sign(id.Company{}, scopes.DirectoryRead), sign(id.Company{}, token.Admin)
+	t.Run("a method for the platform accepts its scope and platform:admin", func(t *testing.T) {
+		for _, authorization := range []string{own, admin} {
+			if err := p.raw(unary, "authorization", authorization); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("the scope is not enough for other methods, with or without a company", func(t *testing.T) {
+		for _, method := range []string{empty, output, duplex} {
+			is(t, p.raw(method, "authorization", own), fault.Forbidden, fault.ReasonInsufficientScope)
+			is(t, p.raw(method, "authorization", own, "reservation-company", p.company.String()), fault.Forbidden, fault.ReasonInsufficientScope)
+		}
+	})
+	t.Run("refuses a call that names a company, in the token or in the metadata", func(t *testing.T) {
+		for _, authorization := range []string{own, admin} {
+			is(t, p.raw(unary, "authorization", authorization, "reservation-company", p.company.String()), fault.Forbidden, fault.ReasonForbidden)
+		}
+		is(t, p.raw(unary, "authorization", sign(p.company, scopes.DirectoryRead)), fault.Forbidden, fault.ReasonForbidden)
+		is(t, p.raw(duplex, "authorization", sign(p.company, scopes.DirectoryRead)), fault.Forbidden, fault.ReasonInsufficientScope)
+	})
+	t.Run("a token without a company that also has another scope is invalid", func(t *testing.T) {
+		is(t, p.raw(unary, "authorization", sign(id.Company{}, scopes.DirectoryRead, "bookings:read")), fault.Unauthenticated, fault.ReasonUnauthorized)
+		is(t, p.raw(unary, "authorization", sign(id.Company{})), fault.Unauthenticated, fault.ReasonUnauthorized)
+	})
+	t.Run("a missing scope is named", func(t *testing.T) {
+		f := is(t, p.raw(unary, "authorization", sign(p.company, "bookings:read")), fault.Forbidden, fault.ReasonInsufficientScope)
+		if f.Meta["scope"] != scopes.DirectoryRead {
+			t.Errorf("got %v", f.Meta)
 		}
 	})
 }

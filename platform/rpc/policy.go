@@ -27,7 +27,7 @@ const (
 	// AnyToken is a method that needs a token, but no particular scope.
 	AnyToken = "(any token)"
 	// PlatformOnly is a method that applies to the whole platform. It needs the scope platform:admin
-	// and a call that names no company.
+	// and a call that names no company. Scopes that are joined to it are alternatives to platform:admin.
 	PlatformOnly = "(platform only)"
 )
 
@@ -61,17 +61,22 @@ func PolicyOf(services ...*grpc.ServiceDesc) Policy {
 func requirement(method protoreflect.MethodDescriptor) string {
 	access, _ := proto.GetExtension(method.Options(), accessv1.E_Access).(*accessv1.Access)
 	switch {
+	case access.GetPlatformOnly():
+		return strings.Join(append([]string{PlatformOnly}, access.GetScopes()...), "|")
 	case len(access.GetScopes()) > 0:
 		return strings.Join(access.GetScopes(), "|")
 	case access.GetPublic():
 		return Public
 	case access.GetAnyToken():
 		return AnyToken
-	case access.GetPlatformOnly():
-		return PlatformOnly
 	default:
 		return ""
 	}
+}
+
+// isPlatformOnly reports whether a requirement is PlatformOnly, with or without scopes.
+func isPlatformOnly(requirement string) bool {
+	return strings.HasPrefix(requirement, PlatformOnly)
 }
 
 // kindOf returns the kind of resource of a method that needs one of the scopes: the part of the scope

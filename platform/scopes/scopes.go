@@ -31,6 +31,7 @@ const (
 	CustomerPassesWrite     = "customer-passes:write"
 	CustomersRead           = "customers:read"
 	CustomersWrite          = "customers:write"
+	DirectoryRead           = "directory:read"
 	DiscountsRead           = "discounts:read"
 	DiscountsWrite          = "discounts:write"
 	EventsRead              = "events:read"
@@ -129,6 +130,15 @@ func Service() []string {
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite,
 		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite, ReportsRead, ReportsWrite, RequestsRead, TestModeRead, TestModeWrite)
+}
+
+// Platform returns the scopes of the platform's own credentials that are not for companies. A token
+// without a company that has only these needs no platform:admin, and can call nothing else.
+func Platform() []string { return []string{DirectoryRead} }
+
+// ArePlatform reports whether there are scopes, and all of them are those of Platform.
+func ArePlatform(scopes []string) bool {
+	return len(scopes) > 0 && !slices.ContainsFunc(scopes, func(scope string) bool { return !slices.Contains(Platform(), scope) })
 }
 
 // Publishable returns the scopes of a token for a publishable key.

@@ -11,6 +11,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/scopes"
 )
 
 // Admin is the scope of the credentials that operate the platform. It includes every other scope.
@@ -83,6 +84,10 @@ func (c *Claims) Has(scope string) bool {
 // IsAdmin reports whether the token belongs to the platform itself.
 func (c *Claims) IsAdmin() bool { return slices.Contains(c.Scopes, Admin) }
 
+// IsPlatformOnly reports whether the token grants only scopes of the platform other than Admin. It can call
+// only the methods that need them.
+func (c *Claims) IsPlatformOnly() bool { return scopes.ArePlatform(c.Scopes) }
+
 // wire has the claims in the form of the token.
 type wire struct {
 	jwt.RegisteredClaims
@@ -134,7 +139,7 @@ func (w *wire) claims(issuer string) (*Claims, error) {
 		c.Staff = staff
 	}
 	if w.Company == "" {
-		if !c.IsAdmin() {
+		if !c.IsAdmin() && !c.IsPlatformOnly() {
 			return nil, errors.New("no company")
 		}
 		return c, nil

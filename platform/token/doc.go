@@ -14,7 +14,8 @@
 //  3. The cache is bounded and compares whole tokens. Only tokens that have passed every check
 //     enter it.
 //  4. No token is accepted before the past keys and revocations are known.
-//  5. A token without a company is accepted only with the scope platform:admin.
+//  5. A token without a company is accepted only with the scope platform:admin, or if
+//     all its scopes are those of scopes.Platform.
 //  6. Revocations and key sets never go back to an earlier state: the highest generation and the
 //     highest version win, regardless of the order of arrival.
 //  7. A token with networks is valid only in them, and one whose networks cannot be read is invalid.

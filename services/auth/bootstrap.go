@@ -12,8 +12,6 @@ import (
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/scopes"
-	"reservation.dev/platform/token"
 )
 
 // bootstrapCredential is a platform credential that the setting describes.
@@ -43,7 +41,7 @@ func parseBootstrap(setting config.Secret) ([]bootstrapCredential, error) {
 		}
 		var check checks
 		check.Line("name", b.Name, 1, maxName)
-		check.scopes("scopes", b.Scopes, append(scopes.Service(), token.Admin))
+		check.scopes("scopes", b.Scopes, platformCredentials().scopes())
 		if err := check.Err(); err != nil {
 			faults = append(faults, fmt.Errorf("BOOTSTRAP_CREDENTIALS[%d]: %s", i, fault.From(err).Message))
 		}

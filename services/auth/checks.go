@@ -8,6 +8,7 @@ import (
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/scopes"
+	"reservation.dev/platform/token"
 )
 
 // The limits of the values in requests; texts are counted in characters.
@@ -62,6 +63,10 @@ func (c *checks) scopes(field string, in, known []string) []string {
 		if !slices.Contains(known, scope) {
 			c.Add(fmt.Sprintf("%s[%d]", field, i), "scope", "must be one of "+strings.Join(known, ", "))
 		}
+	}
+	isPlatform := func(scope string) bool { return slices.Contains(scopes.Platform(), scope) }
+	if slices.ContainsFunc(out, isPlatform) && !scopes.ArePlatform(out) && !slices.Contains(out, token.Admin) {
+		c.Add(field, "scope", strings.Join(scopes.Platform(), " and ")+" cannot be combined with other scopes")
 	}
 	if slices.Contains(out, scopes.Everything) {
 		return []string{scopes.Everything}

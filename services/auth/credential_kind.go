@@ -64,10 +64,10 @@ func serviceCredentials() credentialKind {
 }
 
 // platformCredentials are the service credentials of the platform, which can have the scope
-// platform:admin.
+// platform:admin and those of scopes.Platform.
 func platformCredentials() credentialKind {
 	k := serviceCredentials()
-	k.scopes = func() []string { return append(scopes.Service(), token.Admin) }
+	k.scopes = func() []string { return append(append(scopes.Service(), token.Admin), scopes.Platform()...) }
 	return k
 }
 

@@ -13,13 +13,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
 const (
@@ -228,6 +233,67 @@ func TestListMasterKeys(t *testing.T) {
 	t.Run("refuses callers that are not the platform's", func(t *testing.T) {
 		if _, err := keys.ListMasterKeys(r.as(r.company()), &authv1.ListMasterKeysRequest{}); !fault.Is(fault.From(err), fault.Forbidden) {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestDirectoryScope(t *testing.T) { // invariant 8
+	t.Parallel()
+	r := newWorld(t).start()
+	company := r.company()
+	request := &authv1.CreateServiceCredentialRequest{Name: "directory", Scopes: []string{scopes.DirectoryRead}, Platform: true}
+	made, err := r.services.CreateServiceCredential(r.as(""), request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := with(t.Context(), r.token(made.GetServiceCredential().GetId(), made.GetSecret()))
+	t.Run("is enough to read companies and credentials", func(t *testing.T) {
+		companies, err := r.streamedCompanies(ctx, &authv1.StreamCompaniesRequest{})
+		if companies[company] != open || err != nil {
+			t.Errorf("companies: %v, %v", companies, err)
+		}
+		key, _ := r.key(company)
+		credentials, _, err := r.streamedCredentials(ctx, &authv1.StreamCredentialsRequest{})
+		if credentials[key] != company || err != nil {
+			t.Errorf("credentials: %v, %v", credentials, err)
+		}
+	})
+	t.Run("allows no other method", func(t *testing.T) {
+		policy := Policy()
+		for method := range policy {
+			if policy[method] == rpc.Public || strings.Contains(method, ".DirectoryService/Stream") || method == privacyv1.PersonalDataService_ExportPersonalData_FullMethodName {
+				continue // this server does not serve ExportPersonalData
+			}
+			for what, ctx := range map[string]context.Context{"": ctx, ", for a company": metadata.AppendToOutgoingContext(ctx, "reservation-company", company)} {
+				if err := r.conn.Invoke(ctx, method, &emptypb.Empty{}, &emptypb.Empty{}); !fault.Is(err, fault.Forbidden) {
+					t.Errorf("%s%s: got %v", method, what, err)
+				}
+			}
+		}
+	})
+	t.Run("reads nothing for a token that names a company", func(t *testing.T) {
+		issued, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{
+			ClientId: made.GetServiceCredential().GetId(), ClientSecret: made.GetSecret(), CompanyId: company,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound := with(t.Context(), issued.GetAccessToken())
+		if _, err := r.streamedCompanies(bound, &authv1.StreamCompaniesRequest{}); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := r.companies.GetCompany(bound, &authv1.GetCompanyRequest{}); !fault.Is(err, fault.Forbidden) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("cannot be given to a credential of a company, or with other scopes", func(t *testing.T) {
+		_, err := r.services.CreateServiceCredential(r.as(company), &authv1.CreateServiceCredentialRequest{Name: "x", Scopes: request.GetScopes()})
+		if !fault.Is(err, fault.Invalid) {
+			t.Errorf("of a company: %v", err)
+		}
+		request.Scopes = []string{scopes.DirectoryRead, scopes.EventsRead}
+		if _, err := r.services.CreateServiceCredential(r.as(""), request); !fault.Is(err, fault.Invalid) {
+			t.Errorf("with another: %v", err)
 		}
 	})
 }

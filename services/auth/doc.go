@@ -62,7 +62,9 @@
 //     that what it says of an erased customer is removed. It is deleted when its retention is
 //     over.
 //  8. A company sees and changes only its own credentials: an identifier of another company is
-//     treated like one that does not exist. Requests about the platform need platform:admin.
+//     treated like one that does not exist. Requests about the platform need platform:admin. A
+//     credential of the platform that has only directory:read can read which companies and
+//     credentials there are, and nothing else.
 //  9. A session can be used only with its token, and not after it has ended: by sign-out, by
 //     inactivity, by age, or by somebody with the right to end it. Disabling an administrator or
 //     resetting the password ends all sessions; changing the password ends all other sessions.

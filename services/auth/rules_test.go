@@ -219,6 +219,9 @@ func TestParseBootstrap(t *testing.T) {
 		"no JSON":                 {"svc_x:secret", "is not a JSON list"},
 		"a wrong id":              {config.Secret("[" + strings.Replace(good, "svc_", "m2m_", 1) + "]"), "[0].id"},
 		"a short secret":          {config.Secret("[" + good + "," + strings.Replace(good, "0011", "", 1) + "]"), "[1].secret"},
+		"the directory's scope":   {config.Secret("[" + strings.Replace(good, "platform:admin", "directory:read", 1) + "]"), ""},
+		"it and another scope":    {config.Secret("[" + strings.Replace(good, "platform:admin", `directory:read","events:read`, 1) + "]"), "cannot be combined"},
+		"it and platform:admin":   {config.Secret("[" + strings.Replace(good, "platform:admin", `directory:read","platform:admin`, 1) + "]"), ""},
 		"an unknown scope":        {config.Secret("[" + strings.Replace(good, "platform:admin", "everything", 1) + "]"), "scopes[0]"},
 		"two faults in one entry": {config.Secret(`[{"id":"x","secret":"y"}]`), "[0].secret"},
 	} {

@@ -31,7 +31,7 @@ import (
 // can have. A misspelt scope would refuse every caller.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
-	known := slices.Concat([]string{token.Admin, rpc.Public, rpc.AnyToken, rpc.PlatformOnly}, roles.Owner.Scopes(), roles.Teacher.Scopes(), scopes.Service(), scopes.InterfaceA(), scopes.InterfaceB(), scopes.Publishable())
+	known := slices.Concat([]string{token.Admin, rpc.Public, rpc.AnyToken, rpc.PlatformOnly}, roles.Owner.Scopes(), roles.Teacher.Scopes(), scopes.Service(), scopes.InterfaceA(), scopes.InterfaceB(), scopes.Publishable(), scopes.Platform())
 	methods := 0
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {

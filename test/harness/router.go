@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"reservation.dev/platform/scopes"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // Router is HAProxy in front of several cells, with deploy/router/haproxy.cfg and the directory.
@@ -52,7 +55,14 @@ func StartRouter(t testing.TB, cells map[string]*Standalone) *Router {
 	var list []cell
 	for name, s := range cells {
 		c := s.Credentials
-		list = append(list, cell{name, c.GRPC.Auth, c.GRPC.ServiceCredential.ID, c.GRPC.ServiceCredential.Secret})
+		op := s.Operator(t)
+		made, err := op.Credentials.CreateServiceCredential(op.As(t.Context(), ""), &authv1.CreateServiceCredentialRequest{
+			Name: "directory", Scopes: []string{scopes.DirectoryRead}, Platform: true,
+		}, waitForReady)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, cell{name, c.GRPC.Auth, made.GetServiceCredential().GetId(), made.GetSecret()})
 		for face, url := range map[string]string{"A": c.InterfaceA.BaseURL, "B": c.InterfaceB.BaseURL, "MEDIA": c.Media.BaseURL} {
 			host, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
 			env[strings.ToUpper(name)+"_"+face] = host

@@ -25,7 +25,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Access says which callers a method accepts. Exactly one of the fields is set.
+// Access says which callers a method accepts. Exactly one of the fields is set, except that scopes can be set
+// together with platform_only.
 type Access struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The call needs a token with at least one of these scopes.
@@ -35,7 +36,8 @@ type Access struct {
 	// The call needs a token, with any scope.
 	AnyToken bool `protobuf:"varint,3,opt,name=any_token,json=anyToken,proto3" json:"any_token,omitempty"`
 	// The method applies to the whole platform: it needs the scope platform:admin and a call that names
-	// no company.
+	// no company. With scopes, one of these is enough instead: they are for credentials of the platform that
+	// can do nothing else.
 	PlatformOnly  bool `protobuf:"varint,4,opt,name=platform_only,json=platformOnly,proto3" json:"platform_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

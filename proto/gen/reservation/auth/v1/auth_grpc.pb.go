@@ -1180,7 +1180,8 @@ const (
 type ServiceCredentialServiceClient interface {
 	// CreateServiceCredential creates a credential of the caller's company. With platform =
 	// true it creates a credential of the platform itself, which requires platform:admin in
-	// a call that names no company. The secret is shown only once.
+	// a call that names no company. Such a credential can have platform:admin, or directory:read
+	// as its only scope. The secret is shown only once.
 	CreateServiceCredential(ctx context.Context, in *CreateServiceCredentialRequest, opts ...grpc.CallOption) (*CreateServiceCredentialResponse, error)
 	// ListServiceCredentials lists the company's credentials by id.
 	ListServiceCredentials(ctx context.Context, in *ListServiceCredentialsRequest, opts ...grpc.CallOption) (*ListServiceCredentialsResponse, error)
@@ -1259,7 +1260,8 @@ func (c *serviceCredentialServiceClient) DisableServiceCredential(ctx context.Co
 type ServiceCredentialServiceServer interface {
 	// CreateServiceCredential creates a credential of the caller's company. With platform =
 	// true it creates a credential of the platform itself, which requires platform:admin in
-	// a call that names no company. The secret is shown only once.
+	// a call that names no company. Such a credential can have platform:admin, or directory:read
+	// as its only scope. The secret is shown only once.
 	CreateServiceCredential(context.Context, *CreateServiceCredentialRequest) (*CreateServiceCredentialResponse, error)
 	// ListServiceCredentials lists the company's credentials by id.
 	ListServiceCredentials(context.Context, *ListServiceCredentialsRequest) (*ListServiceCredentialsResponse, error)

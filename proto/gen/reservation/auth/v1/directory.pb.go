@@ -495,10 +495,12 @@ const file_reservation_auth_v1_directory_proto_rawDesc = "" +
 	"\x12COMPANY_STATE_OPEN\x10\x01\x12\x19\n" +
 	"\x15COMPANY_STATE_LEAVING\x10\x02\x12\x16\n" +
 	"\x12COMPANY_STATE_LEFT\x10\x03\x12\x1a\n" +
-	"\x16COMPANY_STATE_ARRIVING\x10\x042\xfb\x02\n" +
-	"\x10DirectoryService\x12v\n" +
-	"\x0fStreamCompanies\x12+.reservation.auth.v1.StreamCompaniesRequest\x1a,.reservation.auth.v1.StreamCompaniesResponse\"\x06\x8a\xc9\x18\x02 \x010\x01\x12|\n" +
-	"\x11StreamCredentials\x12-.reservation.auth.v1.StreamCredentialsRequest\x1a..reservation.auth.v1.StreamCredentialsResponse\"\x06\x8a\xc9\x18\x02 \x010\x01\x12q\n" +
+	"\x16COMPANY_STATE_ARRIVING\x10\x042\x9d\x03\n" +
+	"\x10DirectoryService\x12\x86\x01\n" +
+	"\x0fStreamCompanies\x12+.reservation.auth.v1.StreamCompaniesRequest\x1a,.reservation.auth.v1.StreamCompaniesResponse\"\x16\x8a\xc9\x18\x12\n" +
+	"\x0edirectory:read \x010\x01\x12\x8c\x01\n" +
+	"\x11StreamCredentials\x12-.reservation.auth.v1.StreamCredentialsRequest\x1a..reservation.auth.v1.StreamCredentialsResponse\"\x16\x8a\xc9\x18\x12\n" +
+	"\x0edirectory:read \x010\x01\x12q\n" +
 	"\x0eListMasterKeys\x12*.reservation.auth.v1.ListMasterKeysRequest\x1a+.reservation.auth.v1.ListMasterKeysResponse\"\x06\x8a\xc9\x18\x02 \x01B6Z4reservation.dev/proto/gen/reservation/auth/v1;authv1b\x06proto3"
 
 var (

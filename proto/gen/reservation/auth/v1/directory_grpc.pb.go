@@ -36,7 +36,8 @@ const (
 // the time of the newest identifier it knows, less a minute, so that it also gets what was
 // committed later than it was made. It reads everything from time to time.
 //
-// Scope: platform:admin, in a call that names no company.
+// Scope: platform:admin, in a call that names no company. directory:read is enough for StreamCompanies
+// and StreamCredentials. Only a credential of the platform can have it.
 type DirectoryServiceClient interface {
 	// StreamCompanies streams companies in live mode, with their states. The company in test
 	// mode has the state of the one in live mode.
@@ -117,7 +118,8 @@ func (c *directoryServiceClient) ListMasterKeys(ctx context.Context, in *ListMas
 // the time of the newest identifier it knows, less a minute, so that it also gets what was
 // committed later than it was made. It reads everything from time to time.
 //
-// Scope: platform:admin, in a call that names no company.
+// Scope: platform:admin, in a call that names no company. directory:read is enough for StreamCompanies
+// and StreamCredentials. Only a credential of the platform can have it.
 type DirectoryServiceServer interface {
 	// StreamCompanies streams companies in live mode, with their states. The company in test
 	// mode has the state of the one in live mode.
