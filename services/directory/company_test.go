@@ -123,14 +123,14 @@ func TestTable(t *testing.T) {
 		w, live := newTabled(), id.New[id.Company]()
 		w.tell("west", live, open)
 		key, deleted := id.New[id.APIKey]().String(), id.New[id.APIKey]().String()
-		w.belong(map[string]string{key: live.String(), deleted: live.Test().String()}, 0)
+		w.belong("west", map[string]string{key: live.String(), deleted: live.Test().String()}, 0)
 		w.takeOps()
 		read := func(cell string) []op {
 			w.clock = w.clock.Add(time.Second)
 			pass, began := w.beginPass(), w.clock
 			if cell == "west" {
 				w.answer(cell, map[id.Company]state{live: open}, nil, began, pass)
-				w.belong(map[string]string{key: live.String()}, pass)
+				w.belong(cell, map[string]string{key: live.String()}, pass)
 			}
 			w.endPass(cell, pass, began)
 			ops, _ := w.takeOps()
@@ -142,9 +142,8 @@ func TestTable(t *testing.T) {
 	t.Run("credentials of a company that came during the reading are kept", func(t *testing.T) {
 		t.Parallel()
 		w, live := newTabled(), id.New[id.Company]()
-		w.tell("west", live, left)
 		w.tell("west", live, open)
-		w.belong(map[string]string{"key_1": live.String()}, 0)
+		w.belong("west", map[string]string{"key_1": live.String()}, 0)
 		pass, began := w.beginPass(), w.clock
 		w.tell("west", live, left)
 		w.tell("east", live, open)

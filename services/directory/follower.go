@@ -181,7 +181,7 @@ func (f *follower) addCredentials(r *authv1.StreamCredentialsResponse, pass int)
 		companies[c.GetId()] = company.String()
 		f.made(made)
 	}
-	f.table.belong(companies, pass)
+	f.table.belong(f.cell, companies, pass)
 	return nil
 }
 

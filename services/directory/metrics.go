@@ -41,7 +41,7 @@ func (m *metrics) collect(r prometheus.Registerer, t *table) error {
 		m.up, m.read, m.router, m.updated,
 		gauge("directory_companies", "Companies in live mode in the router's map.", func(c counts) int { return c.companies }),
 		gauge("directory_credentials", "Credentials in the router's map.", func(c counts) int { return c.credentials }),
-		gauge("directory_conflicts", "Companies that more than one cell has open.", func(c counts) int { return c.conflicts }),
+		gauge("directory_conflicts", "Companies that more than one cell has open, and credentials that a cell claims of another cell's company.", func(c counts) int { return c.conflicts }),
 	} {
 		faults = append(faults, r.Register(c))
 	}

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -35,12 +34,6 @@ type op struct {
 	value string // "" for del
 }
 
-// credential is whose a credential is.
-type credential struct {
-	company string // in live mode or in test mode
-	pass    int    // as of a company
-}
-
 // table is what the maps contain, and which changes HAProxy does not have yet.
 type table struct {
 	log     *slog.Logger
@@ -52,6 +45,7 @@ type table struct {
 	companies   map[id.Company]*company // in live mode
 	watch       map[id.Company]*company // those of companies about which every cell is to be asked
 	credentials map[string]credential
+	refused     map[claim]int // claims that are not accepted, with the last reading of everything that had them
 	pass        int
 	ops         []op
 	whole       bool             // HAProxy needs the whole maps
@@ -61,7 +55,8 @@ type table struct {
 func newTable(cells []string, log *slog.Logger) *table {
 	t := &table{
 		log: log, now: time.Now, cells: map[string]bool{}, changed: make(chan struct{}, 1), whole: true,
-		companies: map[id.Company]*company{}, watch: map[id.Company]*company{}, credentials: map[string]credential{}, stale: map[mapName]bool{companiesMap: true, credentialsMap: true},
+		companies: map[id.Company]*company{}, watch: map[id.Company]*company{}, credentials: map[string]credential{}, refused: map[claim]int{},
+		stale: map[mapName]bool{companiesMap: true, credentialsMap: true},
 	}
 	for _, name := range cells {
 		t.cells[name] = true
@@ -160,23 +155,6 @@ func (t *table) add(o op) {
 	}
 }
 
-// belong records the companies of credentials. pass is as in answer.
-func (t *table) belong(companies map[string]string, pass int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for text, company := range companies {
-		old, found := t.credentials[text]
-		t.credentials[text] = credential{company: company, pass: max(old.pass, pass)}
-		switch {
-		case !found:
-			t.add(op{verb: "add", in: credentialsMap, key: text, value: company})
-		case old.company != company: // a credential never changes its company; the file was wrong
-			t.add(op{verb: "set", in: credentialsMap, key: text, value: company})
-		}
-	}
-	t.signal()
-}
-
 // endPass ends a reading of everything that a cell has: what the cell no longer has is removed. A company that
 // came to the cell after the reading began is left alone.
 func (t *table) endPass(cell string, pass int, began time.Time) {
@@ -197,13 +175,7 @@ func (t *table) endPass(cell string, pass int, began time.Time) {
 			}
 		}
 	}
-	maps.DeleteFunc(t.credentials, func(text string, c credential) bool {
-		gone := c.pass < pass && ours[c.company]
-		if gone {
-			t.add(op{verb: "del", in: credentialsMap, key: text})
-		}
-		return gone
-	})
+	t.endCredentials(cell, pass, ours)
 	t.signal()
 }
 
@@ -234,7 +206,7 @@ type counts struct{ companies, credentials, conflicts int }
 func (t *table) counts() counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := counts{companies: len(t.companies), credentials: len(t.credentials)}
+	c := counts{companies: len(t.companies), credentials: len(t.credentials), conflicts: len(t.refused)}
 	for _, watched := range t.watch {
 		if watched.conflict {
 			c.conflicts++

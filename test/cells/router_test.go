@@ -309,4 +309,7 @@ func TestSlowRouterSendsRequestsToTheCellOfTheirCompany(t *testing.T) {
 	arrived := east.op.Company(moving.company.ID).NewKey(t, 0)
 	router.Await(t, "credentials", arrived.ID)
 	(&routed{key: arrived}).token(t, b)
+	if n := router.Conflicts(t); n != "0" {
+		t.Errorf("the directory has %s conflicts after the move", n)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +25,7 @@ type Router struct {
 	// URL is the address of both interfaces.
 	URL string
 
-	socket, maps string
+	socket, maps, admin string
 }
 
 // StartRouter starts a router in front of cells, which it knows by the names in haproxy.cfg: "west" and "east".
@@ -38,7 +39,7 @@ func StartRouter(t testing.TB, cells map[string]*Standalone) *Router {
 		}
 	}
 	dir := TempDir(t)
-	r := &Router{socket: filepath.Join(dir, "haproxy.sock"), maps: filepath.Join(dir, "maps")}
+	r := &Router{socket: filepath.Join(dir, "haproxy.sock"), maps: filepath.Join(dir, "maps"), admin: FreeAddr(t)}
 	if err := os.Mkdir(r.maps, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func StartRouter(t testing.TB, cells map[string]*Standalone) *Router {
 	}
 	r.HAProxy = newProcess(t, "haproxy", dir, env, path, "-W", "-db", "-f", filepath.Join(root, "deploy", "router", "haproxy.cfg"))
 	r.Directory = newProcess(t, "directory", dir, map[string]string{
-		"CELLS": string(text), "MAP_DIR": r.maps, "HAPROXY_SOCKET": r.socket, "ADMIN_ADDR": FreeAddr(t),
+		"CELLS": string(text), "MAP_DIR": r.maps, "HAPROXY_SOCKET": r.socket, "ADMIN_ADDR": r.admin,
 	}, Program(t, "directory"))
 	r.HAProxy.Start(t)
 	r.Directory.Start(t)
@@ -136,6 +137,27 @@ func (r *Router) Lines(t testing.TB, name, key string) (n int) {
 		}
 	}
 	return n
+}
+
+// Conflicts returns how many companies and credentials are claimed by more than one cell, according to the directory.
+func (r *Router) Conflicts(t testing.TB) string {
+	t.Helper()
+	resp, err := http.Get("http://" + r.admin + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) == 2 && strings.HasPrefix(f[0], "directory_conflicts") {
+			return f[1]
+		}
+	}
+	t.Fatal("the directory has no directory_conflicts")
+	return ""
 }
 
 func (r *Router) command(text string) (string, error) {
