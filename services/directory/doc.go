@@ -17,8 +17,8 @@
 //  2. If a second cell has a company open, the company stays where it is, the program logs an error, and
 //     directory_conflicts is not 0.
 //  3. A cell that does not answer changes nothing about its companies, and delays nothing about those of others.
-//  4. If the program does not run, or cannot read any cell, HAProxy continues with what it knows. This includes a
-//     program that has lost its files.
+//  4. If the program does not run, or cannot read any cell, HAProxy continues with what it knows. A program that has
+//     lost its files begins with the maps that HAProxy has in memory.
 //  5. The maps contain every change that HAProxy accepted, in the order of the changes. After an error, and after
 //     HAProxy has started, both maps are replaced as a whole, atomically.
 //  6. What a cell says about a credential counts only if the cell has the company of the credential, or has it open

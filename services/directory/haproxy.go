@@ -1,20 +1,25 @@
 package directory
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
 const (
 	// commandTimeout is how long HAProxy can take for a command. The commit of a large map takes longest.
 	commandTimeout = 10 * time.Second
+	// readTimeout is how long a whole map can take, which can have more than a million lines.
+	readTimeout = time.Minute
 	// maxPayload is the size of the lines in one command. HAProxy's limit is tune.bufsize, 16384 by default.
 	maxPayload = 12_000
 	maxAnswer  = 64 << 10
@@ -34,22 +39,62 @@ type haproxy struct {
 func (h *haproxy) command(ctx context.Context, command string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", h.socket)
+	conn, err := h.send(ctx, command)
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close()
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return "", err
-		}
-	}
-	if _, err := io.WriteString(conn, command+"\n"); err != nil {
-		return "", err
-	}
 	answer, err := io.ReadAll(io.LimitReader(conn, maxAnswer))
 	return strings.TrimSpace(string(answer)), err
+}
+
+// send sends one command. The caller reads the answer until ctx ends, and closes the connection.
+func (h *haproxy) send(ctx context.Context, command string) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", h.socket)
+	if err != nil {
+		return nil, err
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		err = conn.SetDeadline(deadline)
+	}
+	if err == nil {
+		_, err = io.WriteString(conn, command+"\n")
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// read returns the lines of a map. There are none if HAProxy does not run.
+func (h *haproxy) read(ctx context.Context, m mapName) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	command := "show map " + h.files.path(m)
+	conn, err := h.send(ctx, command)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("HAProxy: %s: %w", command, err)
+	}
+	defer conn.Close()
+	lines := map[string]string{}
+	s := bufio.NewScanner(conn)
+	for s.Scan() {
+		// A line is an address in memory, the key and the value.
+		switch f := strings.Fields(s.Text()); {
+		case len(f) == 3 && strings.HasPrefix(f[0], "0x"):
+			lines[f[1]] = f[2]
+		case len(f) > 0:
+			return nil, fmt.Errorf("HAProxy: %s: %.200s", command, s.Text())
+		}
+	}
+	if err := s.Err(); err != nil {
+		return nil, fmt.Errorf("HAProxy: %s: %w", command, err)
+	}
+	return lines, nil
 }
 
 // run sends a command that has an answer only if it fails.

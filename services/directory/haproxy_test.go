@@ -124,6 +124,78 @@ func TestHAProxy(t *testing.T) { // invariant 5
 	})
 }
 
+// TestLostFiles loses the files while HAProxy has the maps and one of two cells cannot be read.
+func TestLostFiles(t *testing.T) { // invariant 4
+	t.Parallel()
+	h, log := startHAProxy(t), testkit.Log(t)
+	west, east := id.New[id.Company](), id.New[id.Company]()
+	inMaps := newTable([]string{"west", "east"}, log)
+	for cell, live := range map[string]id.Company{"west": west, "east": east} {
+		inMaps.answer(cell, map[id.Company]state{live: open}, nil, time.Now(), 0)
+		inMaps.belong(cell, map[string]string{id.New[id.APIKey]().String(): live.String(), id.New[id.PublishableKey]().String(): live.Test().String()}, 0)
+	}
+	want := map[mapName]map[string]string{}
+	for _, m := range []mapName{companiesMap, credentialsMap} {
+		if err := h.replace(t.Context(), m, inMaps.lines(m)); err != nil {
+			t.Fatal(err)
+		}
+		want[m] = h.lines(t, m)
+	}
+	for name, lose := range map[string]func(path string) error{
+		"are missing": os.Remove,
+		"are empty":   func(path string) error { return os.WriteFile(path, nil, 0o600) },
+	} {
+		t.Run("the lines of a cell that cannot be read stay if the files "+name, func(t *testing.T) {
+			for m := range want {
+				if err := lose(h.files.path(m)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			again := newTable([]string{"west", "east"}, log)
+			if err := load(t.Context(), again, h, log); err != nil {
+				t.Fatal(err)
+			}
+			again.answer("west", map[id.Company]state{west: open}, nil, time.Now(), 0)
+			h.pid = "" // as in a new process
+			p := &publisher{table: again, haproxy: h, files: h.files, metrics: newMetrics(), log: log, written: map[mapName]time.Time{}}
+			if err := p.once(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for m, lines := range want {
+				same(t, "HAProxy", lines, h.lines(t, m))
+				file, err := h.files.read(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, "file", lines, file)
+			}
+		})
+	}
+	t.Run("reads a map that is larger than any other answer", func(t *testing.T) {
+		var text strings.Builder
+		for n := range 5000 {
+			fmt.Fprintf(&text, "key_%026d comp_%026d\n", n, n)
+		}
+		if err := h.replace(t.Context(), credentialsMap, []byte(text.String())); err != nil {
+			t.Fatal(err)
+		}
+		if lines, err := h.read(t.Context(), credentialsMap); err != nil || len(lines) != 5000 {
+			t.Errorf("got %d lines, %v", len(lines), err)
+		}
+	})
+	t.Run("reports a map that HAProxy does not have", func(t *testing.T) {
+		if _, err := h.read(t.Context(), "other"); err == nil || !strings.Contains(err.Error(), "Unknown map") {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("has no lines without HAProxy", func(t *testing.T) {
+		absent := &haproxy{socket: h.socket + ".absent", files: files{dir: t.TempDir()}, now: time.Now}
+		if err := load(t.Context(), newTable([]string{"west"}, log), absent, log); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestPublisher(t *testing.T) {
 	t.Parallel()
 	h := startHAProxy(t)

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -21,6 +22,27 @@ func Part() service.Part {
 	}
 }
 
+// load gives the table the lines of the map files. A map whose file is missing or empty is read from HAProxy, so that
+// the lines of a cell that cannot be read are not lost with the files. // invariant 4
+func load(ctx context.Context, t *table, router *haproxy, log *slog.Logger) error {
+	lines := map[mapName]map[string]string{}
+	for _, m := range []mapName{companiesMap, credentialsMap} {
+		var err error
+		if lines[m], err = router.files.read(m); err != nil {
+			return err
+		}
+		if len(lines[m]) > 0 {
+			continue
+		}
+		if lines[m], err = router.read(ctx, m); err != nil {
+			return err
+		}
+		log.Info("the file of a map is missing or empty; read the lines from HAProxy", "map", m, "lines", len(lines[m]))
+	}
+	t.load(lines[companiesMap], lines[credentialsMap])
+	return nil
+}
+
 // Run keeps the router's maps until ctx ends.
 func Run(ctx context.Context, h *service.Host) error {
 	var cfg Config
@@ -36,15 +58,10 @@ func Run(ctx context.Context, h *service.Host) error {
 		names[i] = c.Name
 	}
 	maps, t, m := files{dir: cfg.Maps}, newTable(names, h.Log), newMetrics()
-	companies, err := maps.read(companiesMap)
-	if err != nil {
+	router := &haproxy{socket: cfg.Socket, files: maps, now: time.Now}
+	if err := load(ctx, t, router, h.Log); err != nil {
 		return err
 	}
-	credentials, err := maps.read(credentialsMap)
-	if err != nil {
-		return err
-	}
-	t.load(companies, credentials)
 	if err := m.collect(h.Metrics, t); err != nil {
 		return err
 	}
@@ -71,7 +88,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	}()
 	p := &publisher{
 		table: t, files: maps, metrics: m, log: h.Log, written: map[mapName]time.Time{},
-		haproxy: &haproxy{socket: cfg.Socket, files: maps, now: time.Now},
+		haproxy: router,
 	}
 	g.Go("publisher", func(ctx context.Context) error { return p.run(ctx, tried) })
 	g.Go("health", func(ctx context.Context) error {
