@@ -161,7 +161,7 @@ day-test: postgres ## send the load of a day in an hour, with backups, and compa
 .PHONY: sbom
 sbom: build .cache/sbom/cyclonedx-gomod ## write a bill of materials (CycloneDX) for every program to bin/sbom
 	@mkdir -p bin/sbom
-	@for p in $(notdir $(PARTS)) reservectl standalone; do .cache/sbom/cyclonedx-gomod bin -json -version "$(VERSION)" -output bin/sbom/$$p.cdx.json bin/$$p; done
+	@for p in $(notdir $(PARTS)) reservectl standalone directory; do .cache/sbom/cyclonedx-gomod bin -json -version "$(VERSION)" -output bin/sbom/$$p.cdx.json bin/$$p; done
 
 # VERSION is a semantic version here, such as v1.2.3, with a section in CHANGELOG.md.
 .PHONY: release

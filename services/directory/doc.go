@@ -21,7 +21,7 @@
 //     lost its files begins with the maps that HAProxy has in memory.
 //  5. The maps contain every change that HAProxy accepted, in the order of the changes. After an error, and after
 //     HAProxy has started, both maps are replaced as a whole, atomically.
-//  6. What a cell says about a credential counts only if the cell has the company of the credential, or has it open
-//     according to its last answer. A credential never goes from a company of one cell to a company of another cell:
+//  6. A cell is believed about a credential only if it has the company of the credential, or has it open according to
+//     its last answer. A credential never goes from a company of one cell to a company of another cell:
 //     it stays, the program logs an error, and directory_conflicts is not 0.
 package directory

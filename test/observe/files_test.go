@@ -133,6 +133,9 @@ func metricsIn(expr string) []string {
 	return names
 }
 
+// isOfRouter reports whether a metric is that of the directory of a router, which is not part of a platform.
+func isOfRouter(name string) bool { return strings.HasPrefix(name, "directory_") }
+
 // isBuiltIn reports whether Prometheus itself provides a metric.
 func isBuiltIn(name string) bool { return name == "up" || name == "ALERTS" }
 
@@ -147,7 +150,7 @@ func usedMetrics(t *testing.T) map[string][]string {
 	ask := func(by, expr string) {
 		for _, name := range metricsIn(expr) {
 			switch {
-			case isBuiltIn(name):
+			case isBuiltIn(name), isOfRouter(name):
 			case strings.Contains(name, ":"):
 				if !recorded[name] {
 					t.Errorf("%s uses %s, which no rule records", by, name)
@@ -236,6 +239,33 @@ func TestRunbooks(t *testing.T) {
 	}
 	for name := range pages {
 		t.Errorf("the runbook %s does not belong to an alert", name)
+	}
+}
+
+// TestMetricsOfTheRouter compares the metrics of the directory with those that alerts use, and with its documentation.
+func TestMetricsOfTheRouter(t *testing.T) {
+	source, page := read(t, root+"/services/directory/metrics.go"), read(t, root+"/deploy/router/README.md")
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile(`"(directory_[a-z_]+)"`).FindAllStringSubmatch(source, -1) {
+		named[m[1]] = true
+		if !strings.Contains(page, "`"+m[1]) {
+			t.Errorf("deploy/router/README.md does not name %s", m[1])
+		}
+	}
+	used := 0
+	for _, r := range rules(t, "alerts.yml") {
+		for _, name := range metricsIn(r.expr) {
+			if !isOfRouter(name) {
+				continue
+			}
+			used++
+			if !named[name] {
+				t.Errorf("%s uses %s, which the directory does not have", r.name, name)
+			}
+		}
+	}
+	if used < 5 {
+		t.Errorf("the alerts use only %d metrics of the directory", used)
 	}
 }
 
