@@ -130,7 +130,10 @@ func TestNATSExample(t *testing.T) {
 				Enabled  bool
 				Replicas int
 			}
-			JetStream struct{ Enabled bool }
+			JetStream struct {
+				Enabled bool
+				Merge   map[string]any
+			}
 		}
 	}
 	if err := yaml.Unmarshal([]byte(example(t, exampleDir+"/nats-values.yaml")), &values); err != nil {
@@ -138,6 +141,9 @@ func TestNATSExample(t *testing.T) {
 	}
 	if !values.Config.Cluster.Enabled || !values.Config.JetStream.Enabled {
 		t.Errorf("the example is no cluster with JetStream: %+v", values)
+	}
+	if values.Config.JetStream.Merge["sync_interval"] != "always" {
+		t.Errorf("the servers acknowledge events that are not on disk: %+v", values.Config.JetStream)
 	}
 	var urls []string
 	for i := range values.Config.Cluster.Replicas {
