@@ -41,8 +41,10 @@ const (
 
 	setMoveCheckSQL = `select app_set_move_check()`
 
-	// effectSQL sets the state. A mark that counts already keeps counting.
+	// effectSQL sets the state. A mark that counts already keeps counting. One of a company that comes back keeps the
+	// cell that the company had left for.
 	effectSQL = `update company_moves m set state = $2, other_cell = $4,
+			left_for = case when $2 <> 'arriving' then null when before.state = 'left' then before.other_cell else before.left_for end,
 			effective_at = case when m.effective_at <= clock_timestamp() then m.effective_at else clock_timestamp() + make_interval(secs => $3) end
 		from company_moves before where m.company = $1 and before.company = $1
 		returning m.effective_at, before.effective_at = m.effective_at`
@@ -53,6 +55,10 @@ const (
 
 	// leftSQL changes only marks of a company that leaves for the other cell.
 	leftSQL = `update company_moves set state = 'left' where company = any ($1) and state = 'leaving' and other_cell = $2`
+
+	// leftAgainSQL restores the mark of a company that had left before it began to arrive, from the same time on.
+	leftAgainSQL = `update company_moves set state = 'left', other_cell = left_for, left_for = null
+		where company = $1 and state = 'arriving' and left_for is not null`
 
 	unmarkSQL = `delete from company_moves where company = $1 and state = $2`
 
@@ -147,6 +153,15 @@ func LeaveMove(ctx context.Context, c *pgx.Conn, otherCell string, companies ...
 		}
 		return err
 	})
+}
+
+// AbortArrival ends the arrival of a company that stays in the other cell. If the company had a mark that it has left
+// this cell, it has that mark again; otherwise it has none.
+func AbortArrival(ctx context.Context, c *pgx.Conn, company id.Company) error {
+	if _, err := c.Exec(ctx, leftAgainSQL, uuid.UUID(company)); err != nil {
+		return fmt.Errorf("unmark: %w", err)
+	}
+	return UnmarkMove(ctx, c, company, Arriving)
 }
 
 // UnmarkMove opens a company again that is in a state. It changes nothing if the company is in another state.

@@ -19,7 +19,8 @@
 //     waits in an outbox, and every consumer has handled every event of the company.
 //  3. Each step can be repeated. The state follows from the marks and from what exists on both sides, so a command
 //     that was killed is continued by the next one.
-//  4. Until the decision, Abort restores the state before the move.
+//  4. Until the decision, Abort restores the state before the move, including the mark "left" of an earlier stay at
+//     the target.
 //  5. The company's test company moves with it.
 //  6. No cell accepts a token of a credential that was revoked in another cell.
 //  7. A file is removed only in a bucket that the other cell does not have.

@@ -9,7 +9,8 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Abort ends a move before the decision: the source is open, and nothing of the company is at the target.
+// Abort ends a move before the decision: the source is open, and nothing of the company is at the target,
+// except the mark of an earlier stay, which refuses its tokens.
 func (m *Mover) Abort(ctx context.Context) error {
 	defer m.close(ctx)
 	if err := m.openSource(ctx); err != nil {
@@ -49,8 +50,10 @@ func (m *Mover) Abort(ctx context.Context) error {
 	}
 	// Auth's mark goes last, because it says that there is something to abort.
 	for _, d := range append(m.others(), m.auth()) {
-		if err := unmark(ctx, d.to, m.companies, pg.Arriving); err != nil {
-			return fmt.Errorf("%s: %w", d.service, err)
+		for _, company := range m.companies {
+			if err := pg.AbortArrival(ctx, d.to, company); err != nil {
+				return fmt.Errorf("%s: %w", d.service, err)
+			}
 		}
 	}
 	return nil

@@ -48,6 +48,7 @@ func TestMoves(t *testing.T) {
 		"a company does not leave before the target's standby has it":  waitsForStandby,
 		"a move begins in the database of auth":                        beginsInAuth,
 		"a repeated move does not open a company that has moved on":    repeated,
+		"an abort of a move back restores the mark of the first move":  restoresLeft,
 		"sequences are raised without repeating a number":              raisesSequences,
 		"a move whose slot is lost fails":                              needsSlot,
 	} {
@@ -213,6 +214,53 @@ func repeated(t *testing.T, west, east *city) {
 	if n := west.things(t, company); n != 0 {
 		t.Errorf("west has %d rows", n)
 	}
+}
+
+// restoresLeft aborts a move back to west, where tokens of the first stay are still valid.
+func restoresLeft(t *testing.T, west, east *city) {
+	company := west.newCompany(t)
+	if _, err := newMover(west, east, company, nil).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, err := newMover(west, east, company, nil).Finish(t.Context())
+	if err != nil || first.MarkUntil.IsZero() {
+		t.Fatalf("the first move: %+v, %v", first, err)
+	}
+	aborted := func() {
+		t.Helper()
+		back := newMover(east, west, company, nil)
+		back.Freeze = time.Nanosecond
+		if _, err := back.Run(t.Context()); err == nil {
+			t.Fatal("a freeze that has no time succeeded")
+		}
+		arriving := `select count(*) from company_moves where company = any ($1) and state = 'arriving'`
+		if n := west.count(t, arriving, keys([]id.Company{company, company.Test()})); n != int64(2*len(Services())) {
+			t.Fatalf("the move back has %d marks", n)
+		}
+		if err := newMover(east, west, company, nil).Abort(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantMoved(t, west, east, company)
+		if n := west.things(t, company); n != 0 {
+			t.Errorf("west has %d rows", n)
+		}
+	}
+	aborted()
+	aborted() // another time
+	for _, service := range Services() {
+		err := tryExec(t.Context(), west.Databases[service], `select app_refuse_moving($1)`, key(company))
+		if err == nil || !strings.Contains(err.Error(), "is being moved") {
+			t.Errorf("%s answers requests of the first stay: %v", service, err)
+		}
+	}
+	again, err := newMover(west, east, company, nil).Finish(t.Context())
+	if err != nil || !again.MarkUntil.Equal(first.MarkUntil) {
+		t.Errorf("the mark stays until %s, %v; before the move back it was %s", again.MarkUntil, err, first.MarkUntil)
+	}
+	if _, err := newMover(east, west, company, nil).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantMoved(t, east, west, company)
 }
 
 func raisesSequences(t *testing.T, west, east *city) {
