@@ -17,10 +17,10 @@ import (
 const (
 	// beginSQL lets the relay see the events of all companies. It also turns off
 	// synchronous commits, because the relay's writes can be lost in a crash of the server:
-	// the row then still exists, and its event is published again under the same id. And it
-	// excludes plans that read the whole table: they look cheap while it is almost empty, and are
-	// still used when it is full of dead rows.
-	beginSQL = `select set_config('synchronous_commit', 'off', true), set_config('app.company_id', '*', true), set_config('enable_seqscan', 'off', true)`
+	// the row then still exists, and its event is published again under the same id. And it has
+	// each statement planned for the present size of the table: a plan for the table while it is
+	// almost empty would read all of it when it is full of dead rows.
+	beginSQL = `select set_config('synchronous_commit', 'off', true), set_config('app.company_id', '*', true), set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true)`
 
 	// claimSQL leases the oldest events after a place that no relay holds.
 	claimSQL = `update outbox_events set lease = $1, lease_until = now() + make_interval(secs => $2), attempt = attempt + 1
