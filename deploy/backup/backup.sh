@@ -56,11 +56,14 @@ open() {
   exec {to[$part]}>"$in" {from[$part]}<"$out"
 }
 
-# begin PART… takes the snapshots of the services at the same time.
+# begin PART… takes the snapshots of the services at the same time. Webhook drops old partitions of its
+# log; a lock keeps those that the snapshot has.
 begin() {
-  local part line
+  local part line lock
   for part in "$@"; do
-    echo "begin isolation level repeatable read read only; select pg_export_snapshot() || ' ' || to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"');" >&"${to[$part]}" || die "$part: cannot connect to the database"
+    lock=
+    [ "$part" != webhook ] || lock="lock table messages, attempts in access share mode;"
+    echo "begin isolation level repeatable read read only; $lock select pg_export_snapshot() || ' ' || to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"');" >&"${to[$part]}" || die "$part: cannot connect to the database"
   done
   for part in "$@"; do
     IFS= read -r -t 60 line <&"${from[$part]}" || die "$part: the database did not return a snapshot within 60 s"
@@ -76,8 +79,8 @@ begin "${PARTS[@]:0:${#PARTS[@]}-1}"
 sleep "${BACKUP_PAUSE:-2}"
 begin webhook
 
-# While a snapshot exists, vacuum keeps all later versions of the database's rows. So those whose rows
-# change most come first, and each snapshot ends with its dump.
+# Vacuum cannot remove row versions that a snapshot still sees. So the databases with the most changes
+# come first, and each snapshot ends with its dump.
 for part in "${DUMPS[@]}"; do
   file="$part.dump"
   say "dumping $part as of ${at[$part]}"

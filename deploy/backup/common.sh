@@ -7,7 +7,7 @@ set -euo pipefail
 
 # Services that publish events come first. webhook, which only consumes them, comes last.
 PARTS=(auth customer pass booking subscription media webhook)
-# The order of the dumps.
+# The same services in the order of their dumps: those whose rows change most come first.
 DUMPS=(booking pass webhook customer auth subscription media)
 FORMAT=1
 

@@ -13,11 +13,11 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// handledEvery is the interval between two looks at the consumers.
+// handledEvery is the interval between two checks of the consumers.
 const handledEvery = 25 * time.Millisecond
 
 // AwaitHandled returns when every durable consumer has handled the events that the stream has now. If
-// ctx ends before, the error names a consumer that has not.
+// ctx ends first, the error names a consumer that has not.
 func (b *Bus) AwaitHandled(ctx context.Context) error {
 	stream, err := b.js.Stream(ctx, b.eventsStream())
 	if err != nil {

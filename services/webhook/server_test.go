@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -221,6 +223,28 @@ func TestSchema(t *testing.T) {
 				t.Errorf("%s: the partition is kept: %v", during.begin, kept)
 			}
 			execute(during.end)
+		}
+	})
+	t.Run("a backup keeps the partitions, and nothing waits behind the job that drops them", func(t *testing.T) {
+		if _, err := owner.Exec(t.Context(), `create table attempts_20200103 partition of attempts for values from ('2020-01-03') to ('2020-01-04')`); err != nil {
+			t.Fatal(err)
+		}
+		backup, err := owner.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := backup.Exec(t.Context(), `lock table messages, attempts in access share mode`); err != nil {
+			t.Fatal(err)
+		}
+		var refused *pgconn.PgError
+		if err := s.keepPartitions(t.Context()); !errors.As(err, &refused) || refused.Code != "55P03" {
+			t.Errorf("during a backup: %v, want lock_not_available", err)
+		}
+		if err := errors.Join(backup.Rollback(t.Context()), s.keepPartitions(t.Context())); err != nil {
+			t.Error(err)
+		}
+		if left := column(`select relname from pg_class where relname = 'attempts_20200103'`); len(left) > 0 {
+			t.Error("the partition is not dropped after the backup")
 		}
 	})
 	t.Run("a delivery's identifier has the time of its message, and depends only on message and endpoint (1)", func(t *testing.T) {
