@@ -25,6 +25,8 @@
 //     high by the requests of one grain.
 //   - The server removes expired messages four times a second. So capacity returns up to a
 //     quarter of a second late, never early. Reset of a refused request includes this.
+//   - In a cluster, a request can be refused while others of the same key are being stored,
+//     although one more would fit. The next request gets that place.
 //   - While NATS is unavailable, every process allows the limit on its own.
 //   - If NATS restarts, the stream is empty. Each process still counts the requests that
 //     it allowed itself. The same applies when a key's limit changes, because the key then

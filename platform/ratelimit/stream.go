@@ -13,6 +13,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/singleflight"
+
+	"reservation.dev/platform/id"
 )
 
 const (
@@ -105,7 +107,7 @@ func (l *Limiter) pauseCalls(until time.Duration, err error) {
 // publish publishes to the stream of the limit, and creates the stream if it is missing.
 func (l *Limiter) publish(ctx context.Context, key string, limit int) (answer, error) {
 	if l.hasStream(limit) {
-		a, err := l.request(ctx, key, limit, answerTime)
+		a, err := l.request(ctx, key, limit, "", answerTime)
 		if !errors.Is(err, nats.ErrNoResponders) {
 			return a, err
 		}
@@ -117,15 +119,16 @@ func (l *Limiter) publish(ctx context.Context, key string, limit int) (answer, e
 
 // publishToNew tries to publish while the stream is being created. In a cluster, a new
 // stream does not have a leader immediately, not every server knows it yet, and if several
-// processes create it, not all of them get an answer.
+// processes create it, not all of them get an answer. All tries have the same message identifier, so
+// that the server counts the request once, also if the answer to a try was late.
 func (l *Limiter) publishToNew(ctx context.Context, key string, limit int, atMost time.Duration) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
-	created := l.create(ctx, limit)
+	created, message := l.create(ctx, limit), id.NewUUID().String()
 	var last error
 	for {
-		a, err := l.request(ctx, key, limit, newStreamTime)
-		if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, context.DeadlineExceeded) {
+		a, err := l.request(ctx, key, limit, message, newStreamTime)
+		if !isTooEarly(err) {
 			return a, err
 		}
 		if ctx.Err() == nil || last == nil {
@@ -144,10 +147,25 @@ func (l *Limiter) publishToNew(ctx context.Context, key string, limit int, atMos
 	}
 }
 
-func (l *Limiter) request(ctx context.Context, key string, limit int, atMost time.Duration) (answer, error) {
+// tryInProcess is the server's error code while it stores another try of the same message.
+const tryInProcess = 10158
+
+// isTooEarly reports whether a try got no result, so that another one may.
+func isTooEarly(err error) bool {
+	var refusal *jetstream.APIError
+	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.As(err, &refusal) && refusal.ErrorCode == tryInProcess
+}
+
+// request publishes a request once. A message identifier is only needed for several tries; "": none.
+func (l *Limiter) request(ctx context.Context, key string, limit int, message string, atMost time.Duration) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
-	reply, err := l.bus.Conn().RequestWithContext(ctx, l.subject(limit)+key, nil)
+	m := nats.NewMsg(l.subject(limit) + key)
+	if message != "" {
+		m.Header.Set(jetstream.MsgIDHeader, message)
+	}
+	reply, err := l.bus.Conn().RequestMsgWithContext(ctx, m)
 	if err != nil {
 		return noAnswer, err
 	}
