@@ -130,7 +130,7 @@ func (f *traffic) step(t *testing.T, key string, i int) bool {
 		}
 		f.note(f.passes, key, idOf(t, answer))
 	}
-	if err := s.client.ListBookings(t.Context()); err != nil {
+	if err := s.client.ListBookings(t.Context(), s.client.Customer()); err != nil {
 		t.Errorf("list: %v", err)
 		return false
 	}

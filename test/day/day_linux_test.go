@@ -3,12 +3,14 @@ package day
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,8 +19,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/devkit/pgserver"
+	"reservation.dev/platform/id"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 	"reservation.dev/test/harness"
+)
+
+// services are those with a database, and processes are all processes.
+var (
+	services  = []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook"}
+	processes = append(slices.Clone(services), "gateway-a-1", "gateway-b-1")
 )
 
 // world is the platform with its studios.
@@ -28,8 +37,10 @@ type world struct {
 	studios []*studio
 	// databases are connections of the superuser: by service, and "postgres".
 	databases map[string]*pgx.Conn
-	parts     []string
-	delivered atomic.Int64
+	// oldPartitions are those that should be dropped.
+	oldPartitions []string
+	delivered     atomic.Int64
+	failing       id.WebhookEndpoint
 }
 
 func newWorld(t *testing.T) *world {
@@ -39,7 +50,6 @@ func newWorld(t *testing.T) *world {
 			GatewaysB: 1, Webhooks: 1, OwnNATS: true, Durable: pgserver.Safe, Env: map[string]string{"LOG_LEVEL": "info"},
 		}),
 		databases: map[string]*pgx.Conn{},
-		parts:     []string{"auth", "customer", "booking", "pass", "subscription", "media", "reports", "webhook", "gateway-a-1", "gateway-b-1"},
 	}
 	w.connect(t, "postgres")
 	w.exec(t, "postgres", `alter system set shared_preload_libraries = 'pg_stat_statements'`)
@@ -47,11 +57,11 @@ func newWorld(t *testing.T) *world {
 	w.Postgres.Start(t)
 	w.connect(t, "postgres")
 	w.exec(t, "postgres", `create extension pg_stat_statements`)
-	for _, service := range w.services() {
+	for _, service := range services {
 		w.connect(t, service)
 		w.exec(t, service, `create extension pgstattuple`)
 	}
-	for _, name := range w.parts {
+	for _, name := range processes {
 		w.Part(name).AwaitReady(t)
 	}
 	w.op = w.Operator(t)
@@ -61,9 +71,6 @@ func newWorld(t *testing.T) *world {
 	w.endpoints(t)
 	return w
 }
-
-// services are the parts that have a database.
-func (w *world) services() []string { return w.parts[:8] }
 
 // endpoints gives every studio an endpoint that works, and the largest one also an endpoint that
 // always fails.
@@ -78,7 +85,11 @@ func (w *world) endpoints(t *testing.T) {
 	for _, s := range w.studios {
 		s.company.NewEndpoint(t, works+"/hook", events...)
 	}
-	w.studios[0].company.NewEndpoint(t, fails+"/hook", events...)
+	failing, _ := w.studios[0].company.NewEndpoint(t, fails+"/hook", events...)
+	var err error
+	if w.failing, err = id.Parse[id.WebhookEndpoint](failing); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (w *world) connect(t *testing.T, database string) {
@@ -96,11 +107,15 @@ func (w *world) connect(t *testing.T, database string) {
 	w.databases[database] = db
 }
 
+// settleTime is longer than a hold, so that holds end at a constant rate afterwards.
+const settleTime = 2 * time.Minute
+
 // TestDay measures a day.
 func TestDay(t *testing.T) {
 	p := newPlan(t)
 	w := newWorld(t)
-	f := start(t, w.studios, float64(p.bookings)/p.length.Seconds()*perBooking())
+	f := start(t, w.studios, float64(p.bookings)/p.length.Seconds()*requestsPerBooking())
+	pause(t, settleTime)
 	before := w.counts(t)
 	pause(t, p.warmUp())
 	growth := w.counts(t)
@@ -108,48 +123,68 @@ func TestDay(t *testing.T) {
 		growth[name] -= before[name]
 	}
 	w.addYesterday(t, p, growth)
-	pause(t, p.warmUp()/2) // until the caches have forgotten that
-	backups := harness.TempDir(t)
-	var parts []part
-	for i, of := range []struct {
-		what string
-		run  func() error
-	}{
-		{"first", nil},
-		{"second", nil},
-		{"with a backup", func() error { return w.backup(filepath.Join(backups, "quick"), "") }},
-		{"with a slow backup", func() error {
-			return w.backup(filepath.Join(backups, "slow"), fmt.Sprintf("sleep %.0f; cat", p.part().Seconds()*0.9/7))
-		}},
-		{"with a base backup", func() error { return w.baseBackup(filepath.Join(backups, "base")) }},
-		{"last", nil},
-	} {
-		parts = append(parts, w.measure(t, f, of.what, func() {
-			done := make(chan error, 1)
-			go func() {
-				began := time.Now()
-				if of.run == nil {
-					done <- nil
-					return
-				}
-				err := of.run()
-				t.Logf("%s: it took %s", of.what, time.Since(began).Round(time.Second))
-				done <- err
-			}()
-			pause(t, p.part())
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}))
-		_, fault := f.take()
-		t.Logf("%d of %d: %d requests so far, %d late, %d repeated, %d webhooks", i+1, partCount, f.planned.Load(), len(f.due), f.repeats(), w.delivered.Load())
-		if fault != nil {
-			t.Fatal(fault)
-		}
+	added := time.Now()
+	pause(t, settleTime) // until the new pages have left the caches
+	sold := f.bookings.Load()
+	periods := w.measureDay(t, p, f)
+	sold = f.bookings.Load() - sold
+	if late := len(f.due); late > int(f.rate) {
+		t.Errorf("%d requests were late at the end", late)
 	}
 	f.end()
-	w.print(t, parts)
-	w.check(t, p, f, parts)
+	if err := f.failure(); err != nil {
+		t.Error(err)
+	}
+	if least := int64(p.bookings) * 98 / 100; sold < least {
+		t.Errorf("%d bookings, want %d: the platform did not keep up", sold, least)
+	}
+	w.checkSettled(t)
+	tables := w.bloats(t)
+	printDay(t, periods, tables)
+	checkCosts(t, periods)
+	checkSizes(t, periods, tables)
+	w.checkRetention(t, added)
+}
+
+// measureDay measures the periods of the day. In some of them, it makes backups.
+func (w *world) measureDay(t *testing.T, p plan, f *traffic) (periods []period) {
+	dir := filepath.Join(harness.TempDir(t), "backup")
+	steps := [periodCount]struct {
+		what   string
+		backup func() error // repeated
+	}{
+		{what: "first"},
+		{what: "second"},
+		{"backups", func() error { return w.backup(dir, "") }},
+		// The snapshot of booking lasts for most of the period, as in a large database.
+		{"a slow backup", func() error {
+			return w.backup(dir, fmt.Sprintf(`case "$file" in booking.dump) sleep %.0f ;; esac; cat`, p.period().Seconds()*0.9))
+		}},
+		{"base backups", func() error { return w.baseBackup(dir) }},
+		{what: "last"},
+	}
+	for i, step := range steps {
+		periods = append(periods, w.measure(t, f, step.what, func() {
+			end := time.Now().Add(p.period())
+			if step.backup == nil {
+				pause(t, p.period())
+				return
+			}
+			count := 0
+			for ; time.Now().Before(end.Add(-p.period() / 10)); count++ {
+				if err := errors.Join(step.backup(), os.RemoveAll(dir)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Logf("%s: %d", step.what, count)
+			pause(t, time.Until(end))
+		}))
+		if err := f.failure(); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%d of %d: %d bookings so far, %d requests late, %d repeated, %d webhooks", i+1, periodCount, f.bookings.Load(), len(f.due), f.repeats(), w.delivered.Load())
+	}
+	return periods
 }
 
 // pause lets the traffic go on.
@@ -197,40 +232,83 @@ func (w *world) run(program string, args []string, env ...string) error {
 	return nil
 }
 
+// checkSettled checks that all events are published, and all deliveries are made except those to the
+// endpoint that fails.
+func (w *world) checkSettled(t *testing.T) {
+	t.Helper()
+	harness.Eventually(t, time.Minute, func() error {
+		for _, service := range services {
+			if n := w.number(t, service, `select count(*) from outbox_events`); n > 0 {
+				return fmt.Errorf("%s has %d events in its outbox", service, n)
+			}
+		}
+		if n := w.number(t, "webhook", `select count(*) from deliveries where state = 'pending' and due_at < now() and endpoint_id <> $1`, w.failing); n > 0 {
+			return fmt.Errorf("%d deliveries are late", n)
+		}
+		return nil
+	})
+}
+
 const (
-	// mostGrowth is how much larger a table with constant content may be at the end of the day.
-	mostGrowth = 1.5
-	// mostCost is how much more a request may read in a part of the day than in the first part.
+	// mostGrowth is how much larger a group of tables may be at the end than after the first period.
+	// mostHourlyGrowth is that of groups that are cut every hour.
+	mostGrowth, mostHourlyGrowth = 1.5, 2.2
+	// mostCost is how much more a request may cost than in the first period.
 	mostCost = 1.5
+	// mostWait is how much longer the median booking may take during backups than before them.
+	mostWait = 2
 	// largestOutbox is the largest size of all outboxes together, in bytes.
 	largestOutbox = 16_000_000
+	// mostDead is the largest share of dead rows, in percent, of a table that vacuum has not visited.
+	mostDead = 20
 )
 
-// check compares what was measured with what must hold.
-func (w *world) check(t *testing.T, p plan, f *traffic, parts []part) {
+// checkCosts checks that requests have not become more expensive, and that backups did not slow down
+// sales.
+func checkCosts(t *testing.T, periods []period) {
 	t.Helper()
-	if got, want := f.bookings.Load(), int64(p.bookings); got < want {
-		t.Errorf("%d bookings, want %d: the platform did not keep up", got, want)
-	}
-	first, last := parts[0], parts[len(parts)-1]
-	for _, x := range parts {
-		if x.blocksEach() > mostCost*first.blocksEach() {
-			t.Errorf("%s: a request reads %.0f blocks, but %.0f at first", x.what, x.blocksEach(), first.blocksEach())
-		}
-		if size := x.sizes["outbox"]; size > largestOutbox {
-			t.Errorf("%s: the outboxes have %s MB", x.what, mb(size))
-		}
-	}
-	for _, name := range []string{"idempotency keys", "inbox", "ended holds"} {
-		if float64(last.sizes[name]) > mostGrowth*float64(first.sizes[name]) {
-			t.Errorf("%s: %s MB, but %s MB at first", name, mb(last.sizes[name]), mb(first.sizes[name]))
-		}
-	}
-	for _, e := range expirings {
-		for _, service := range e.services {
-			if n := w.overdue(t, e, service, time.Now().Add(-e.every-time.Minute)); n > 0 {
-				t.Errorf("%s.%s has %d rows that should have been deleted", service, e.table, n)
+	first, calm := periods[0], periods[1]
+	for _, p := range periods[1:] {
+		for what, cost := range map[string]func(period) float64{
+			"blocks":                       func(p period) float64 { return p.each(p.blocks) },
+			"ms of processor time":         func(p period) float64 { return p.eachMS(p.processorTime()) },
+			"bytes of the write-ahead log": func(p period) float64 { return p.each(p.wal) },
+			"bytes of logs":                func(p period) float64 { return p.each(p.logs) },
+		} {
+			if now, at := cost(p), cost(first); now > mostCost*at {
+				t.Errorf("%s: a request costs %.0f %s, but %.0f at first", p.what, now, what, at)
 			}
+		}
+		if now, at := p.quantile(50), calm.quantile(50); now > mostWait*at {
+			t.Errorf("%s: the median booking takes %s, but %s before the backups", p.what, now, at)
+		}
+		for _, s := range costlier(first, p) {
+			if strings.Contains(s.SQL, "outbox_events") || strings.Contains(s.SQL, "idempotency_keys") || strings.Contains(s.SQL, "deliveries") {
+				t.Errorf("%s: a statement reads more blocks than at first: %s", p.what, s.SQL)
+			}
+		}
+	}
+}
+
+// checkSizes checks that tables stay as large as they are, and that vacuum keeps up.
+func checkSizes(t *testing.T, periods []period, tables []bloat) {
+	t.Helper()
+	first, last := periods[0], periods[len(periods)-1]
+	for _, g := range groups {
+		most := float64(first.sizes[g.name]) * mostGrowth
+		switch {
+		case g.name == "outbox":
+			most = largestOutbox
+		case g.hourly:
+			most = float64(first.sizes[g.name]) * mostHourlyGrowth
+		}
+		if float64(last.sizes[g.name]) > most {
+			t.Errorf("%s: %s MB, but %s MB at first", g.name, mb(last.sizes[g.name]), mb(first.sizes[g.name]))
+		}
+	}
+	for _, x := range tables {
+		if x.Vacuums == 0 && x.Dead > mostDead {
+			t.Errorf("%s.%s has %.0f %% dead rows, and was not vacuumed", x.Service, x.Table, x.Dead)
 		}
 	}
 }

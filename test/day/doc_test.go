@@ -35,10 +35,10 @@ func newPlan(t *testing.T) plan {
 	if os.Getenv("DAY_TEST") == "" {
 		t.Skip("sends requests for an hour: make day-test")
 	}
-	number := func(name string, otherwise int) int {
+	number := func(name string, fallback int) int {
 		text := os.Getenv(name)
 		if text == "" {
-			return otherwise
+			return fallback
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
@@ -50,11 +50,11 @@ func newPlan(t *testing.T) plan {
 	return plan{length: time.Duration(minutes) * time.Minute, bookings: number("DAY_BOOKINGS", 100_000)}
 }
 
-// warmUp is how long the platform works before the day.
+// warmUp is how long the test counts the rows that the traffic adds.
 func (p plan) warmUp() time.Duration { return p.length / 12 }
 
-// part is how long a part of the day takes. The costs of the parts are compared.
-func (p plan) part() time.Duration { return p.length / partCount }
+// period is how long a period of the day takes. The costs of the periods are compared.
+func (p plan) period() time.Duration { return p.length / periodCount }
 
-// partCount is the number of parts of the day.
-const partCount = 6
+// periodCount is the number of periods of the day.
+const periodCount = 6

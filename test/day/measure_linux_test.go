@@ -17,29 +17,40 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// groups are tables whose sizes the test adds up and prints, as patterns of their names.
-var groups = []struct{ name, like string }{
-	{"outbox", "outbox_events"},
-	{"idempotency keys", "idempotency_keys"},
-	{"inbox", "inbox"},
-	{"ended holds", "ended_holds"},
-	{"deliveries", "deliveries"},
-	{"messages and attempts", "(messages|attempts)_.*"},
-	{"request log", "requests"},
+// groups are tables whose sizes the test adds up and prints, as patterns of their names. A group that is
+// cut by an hourly job has the rows of almost two days at the end.
+var groups = []struct {
+	name, like string
+	hourly     bool
+}{
+	{"outbox", "outbox_events", false},
+	{"idempotency keys", "idempotency_keys", false},
+	{"inbox", "inbox", false},
+	{"ended holds", "ended_holds", false},
+	{"deliveries", "deliveries", true},
+	{"messages and attempts", "(messages|attempts)_.*", true},
+	{"request log", "requests", true},
 }
 
-// part is the cost of a part of the day.
-type part struct {
-	what                  string
-	requests              int
-	took                  []time.Duration
-	postgres, nats, other time.Duration // processor time
-	blocks, wal           int64
-	// sizes are those of the groups at the end, in bytes. streams are JetStream's files, and logs is
-	// what the services have logged.
-	sizes         map[string]int64
-	streams, logs int64
-	statements    map[string]statement
+// period is what a period of the day has cost.
+type period struct {
+	what     string
+	requests int
+	// sales are the sorted times of bookings.
+	sales []time.Duration
+	usage
+	blocks int64
+	// sizes are those of the groups at the end, in bytes. streams are JetStream's files.
+	sizes      map[string]int64
+	streams    int64
+	statements map[string]statement
+}
+
+// usage is what the platform has used: processor time, and bytes of the write-ahead log and of the
+// services' logs.
+type usage struct {
+	postgres, nats, services time.Duration
+	wal, logs                int64
 }
 
 // statement is what a statement of a database has cost.
@@ -50,60 +61,55 @@ type statement struct {
 
 func (s statement) perCall() float64 { return float64(s.Blocks) / float64(max(s.Calls, 1)) }
 
-func (p part) each(d time.Duration) float64 { return d.Seconds() * 1000 / float64(p.requests) }
-func (p part) blocksEach() float64          { return float64(p.blocks) / float64(p.requests) }
-func (p part) whole() time.Duration         { return p.postgres + p.nats + p.other }
+func (p period) each(n int64) float64             { return float64(n) / float64(p.requests) }
+func (p period) eachMS(d time.Duration) float64   { return d.Seconds() * 1000 / float64(p.requests) }
+func (p period) quantile(n int) time.Duration     { return p.sales[len(p.sales)*n/100] }
+func (p period) quantileMS(percent int) float64   { return p.quantile(percent).Seconds() * 1000 }
+func (p period) processorTime() (d time.Duration) { return p.postgres + p.nats + p.services }
 
-func (p part) quantile(percent int) float64 {
-	return float64(p.took[len(p.took)*percent/100]) / float64(time.Millisecond)
-}
-
-// state is what has been used so far.
-type state struct {
-	postgres, nats, other time.Duration
-	wal, logs             int64
-}
-
-func (w *world) state(t *testing.T) state {
+// used returns what the platform has used so far.
+func (w *world) used(t *testing.T) usage {
 	t.Helper()
-	s := state{postgres: harness.ProcessorTimeOfTree(t, w.Postgres.PID(t)), nats: harness.ProcessorTime(t, w.NATS.PID())}
-	for _, name := range w.parts {
+	u := usage{postgres: harness.ProcessorTimeOfTree(t, w.Postgres.PID(t)), nats: harness.ProcessorTime(t, w.NATS.PID())}
+	for _, name := range processes {
 		p := w.Part(name)
-		s.other += harness.ProcessorTime(t, p.PID())
+		u.services += harness.ProcessorTime(t, p.PID())
 		info, err := os.Stat(p.LogFile())
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.logs += info.Size()
+		u.logs += info.Size()
 	}
-	s.wal = w.number(t, "postgres", `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint`)
-	return s
+	u.wal = w.number(t, "postgres", `select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint`)
+	return u
 }
 
-// measure returns the cost of what happens until do returns.
-func (w *world) measure(t *testing.T, f *traffic, what string, do func()) part {
+// measure returns what the time until do returns has cost.
+func (w *world) measure(t *testing.T, f *traffic, what string, do func()) period {
 	t.Helper()
 	w.exec(t, "postgres", `select pg_stat_statements_reset()`)
 	f.take()
-	before := w.state(t)
+	before := w.used(t)
 	do()
-	after := w.state(t)
-	took, _ := f.take()
-	p := part{
-		what: what, requests: len(took), took: took, postgres: after.postgres - before.postgres, nats: after.nats - before.nats, other: after.other - before.other,
-		wal: after.wal - before.wal, logs: after.logs - before.logs, sizes: map[string]int64{}, statements: w.statements(t), streams: sizeOf(t, w.NATS.Dir()),
+	after := w.used(t)
+	p := period{
+		what: what, sizes: map[string]int64{}, statements: w.statements(t), streams: sizeOf(t, w.NATS.Dir()),
+		usage: usage{
+			postgres: after.postgres - before.postgres, nats: after.nats - before.nats, services: after.services - before.services,
+			wal: after.wal - before.wal, logs: after.logs - before.logs,
+		},
+	}
+	if p.requests, p.sales = f.take(); len(p.sales) == 0 {
+		t.Fatalf("%s: no booking was answered", what)
 	}
 	for _, s := range p.statements {
 		p.blocks += s.Blocks
 	}
-	for _, service := range w.services() {
+	for _, service := range services {
 		for _, g := range groups {
 			p.sizes[g.name] += w.number(t, service, `select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint from pg_class
 				where relnamespace = 'public'::regnamespace and relkind = 'r' and relname ~ ('^(' || $1 || ')$')`, g.like)
 		}
-	}
-	if p.requests == 0 {
-		t.Fatalf("%s: no request was answered", what)
 	}
 	return p
 }
@@ -112,7 +118,7 @@ func (w *world) measure(t *testing.T, f *traffic, what string, do func()) part {
 func (w *world) statements(t *testing.T) map[string]statement {
 	t.Helper()
 	rows, err := w.databases["postgres"].Query(t.Context(), `select d.datname, regexp_replace(left(query, 160), '\s+', ' ', 'g'), sum(calls)::bigint, sum(shared_blks_hit + shared_blks_read)::bigint
-		from pg_stat_statements s join pg_database d on d.oid = s.dbid join pg_roles r on r.oid = s.userid where not r.rolsuper group by 1, 2, queryid`)
+		from pg_stat_statements s join pg_database d on d.oid = s.dbid join pg_roles r on r.oid = s.userid where not r.rolsuper group by 1, 2`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,13 +126,11 @@ func (w *world) statements(t *testing.T) map[string]statement {
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := map[string]statement{}
+	byText := map[string]statement{}
 	for _, s := range all {
-		key := s.Database + " " + s.SQL
-		s.Calls, s.Blocks = s.Calls+by[key].Calls, s.Blocks+by[key].Blocks
-		by[key] = s
+		byText[s.Database+" "+s.SQL] = s
 	}
-	return by
+	return byText
 }
 
 // sizeOf returns the size of all files below a directory.
@@ -167,7 +171,7 @@ func (w *world) bloats(t *testing.T) (all []bloat) {
 		patterns = append(patterns, g.like)
 	}
 	patterns = append(patterns, "event_dates", "event_totals", "customer_totals", "company_totals", "customer_passes", "transactions", "bookings")
-	for _, service := range w.services() {
+	for _, service := range services {
 		rows, err := w.databases[service].Query(t.Context(), `select $2::text, c.relname::text, pg_total_relation_size(c.oid), s.dead_tuple_percent, s.free_percent,
 				coalesce((select min(x.avg_leaf_density) from pg_index i cross join lateral pgstatindex(i.indexrelid::regclass) x
 					where i.indrelid = c.oid and x.leaf_pages > 10), 100),
@@ -190,21 +194,21 @@ func (w *world) bloats(t *testing.T) (all []bloat) {
 
 func mb(bytes int64) string { return fmt.Sprintf("%.1f", float64(bytes)/1e6) }
 
-// print prints the tables.
-func (w *world) print(t *testing.T, parts []part) {
+// printDay prints the tables.
+func printDay(t *testing.T, periods []period, tables []bloat) {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("\n| | requests | median, ms | p99, ms | processor time, ms | of it PostgreSQL | NATS | blocks | write-ahead log, kB | logs, B |\n|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, p := range parts {
-		fmt.Fprintf(&b, "| %s | %d | %.1f | %.1f | %.2f | %.2f | %.2f | %.0f | %.1f | %.0f |\n", p.what, p.requests, p.quantile(50), p.quantile(99),
-			p.each(p.whole()), p.each(p.postgres), p.each(p.nats), p.blocksEach(), float64(p.wal)/1000/float64(p.requests), float64(p.logs)/float64(p.requests))
+	b.WriteString("\n| | requests | bookings: median, ms | p99, ms | processor time, ms | of it PostgreSQL | NATS | blocks | write-ahead log, kB | logs, B |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, p := range periods {
+		fmt.Fprintf(&b, "| %s | %d | %.1f | %.1f | %.2f | %.2f | %.2f | %.0f | %.1f | %.0f |\n", p.what, p.requests, p.quantileMS(50), p.quantileMS(99),
+			p.eachMS(p.processorTime()), p.eachMS(p.postgres), p.eachMS(p.nats), p.each(p.blocks), p.each(p.wal)/1000, p.each(p.logs))
 	}
 	b.WriteString("\n| size at the end, MB |")
 	for _, g := range groups {
 		fmt.Fprintf(&b, " %s |", g.name)
 	}
 	b.WriteString(" streams |\n|---" + strings.Repeat("|---", len(groups)+1) + "|\n")
-	for _, p := range parts {
+	for _, p := range periods {
 		fmt.Fprintf(&b, "| %s |", p.what)
 		for _, g := range groups {
 			fmt.Fprintf(&b, " %s |", mb(p.sizes[g.name]))
@@ -212,30 +216,31 @@ func (w *world) print(t *testing.T, parts []part) {
 		fmt.Fprintf(&b, " %s |\n", mb(p.streams))
 	}
 	b.WriteString("\n| table at the end | MB | dead, % | free, % | least dense index, % | vacuums |\n|---|---|---|---|---|---|\n")
-	for _, x := range w.bloats(t) {
+	for _, x := range tables {
 		fmt.Fprintf(&b, "| %s.%s | %s | %.1f | %.1f | %.0f | %d |\n", x.Service, x.Table, mb(x.Bytes), x.Dead, x.Free, x.Dense, x.Vacuums)
 	}
-	b.WriteString("\nStatements that read more blocks per call than in the first part of the day:\n")
-	for _, p := range parts[1:] {
-		for _, s := range grown(parts[0], p) {
-			first := parts[0].statements[s.Database+" "+s.SQL]
+	b.WriteString("\nStatements that read more blocks per call than in the first period:\n")
+	for _, p := range periods[1:] {
+		for _, s := range costlier(periods[0], p) {
+			first := periods[0].statements[s.Database+" "+s.SQL]
 			fmt.Fprintf(&b, "%s: %s: %.0f → %.0f blocks, %d calls: %s\n", p.what, s.Database, first.perCall(), s.perCall(), s.Calls, s.SQL)
 		}
 	}
 	t.Log(b.String())
 }
 
-// grown returns the statements that have become most expensive.
-func grown(first, p part) (all []statement) {
+// costlier returns the statements that read at least half as much again per call as in the first
+// period, and whose increase is at least 0.5 % of all blocks of the period.
+func costlier(first, p period) (all []statement) {
 	for key, s := range p.statements {
-		before, known := first.statements[key]
+		before, isKnown := first.statements[key]
 		more := s.perCall() - before.perCall()
-		if known && more > before.perCall()/2 && more*float64(s.Calls) > float64(p.blocks)/200 {
+		if isKnown && more > before.perCall()/2 && more*float64(s.Calls) > float64(p.blocks)/200 {
 			all = append(all, s)
 		}
 	}
 	slices.SortFunc(all, func(x, y statement) int { return cmp.Compare(y.Blocks, x.Blocks) })
-	return all[:min(len(all), 6)]
+	return all
 }
 
 // number returns the number that a query of a service's database returns.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"sort"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,7 +28,7 @@ const (
 	dates     = 40
 	// senders is how many requests are made at the same time, at most.
 	senders = 48
-	// largeShare is the part of the requests that the largest company makes.
+	// largeShare is the share of the requests that the largest company makes.
 	largeShare = 0.4
 )
 
@@ -37,7 +37,7 @@ type studio struct {
 	*harness.RetryingClient
 	company   *harness.Company
 	customers []string
-	// events have one date each. Half of the bookings of a large studio are of the first one.
+	// events have one date each.
 	events, dates []string
 	passType      string
 	made          atomic.Int64 // makes names and keys unique
@@ -93,7 +93,7 @@ func (s *studio) key() string { return fmt.Sprintf("day-%d", s.made.Add(1)) }
 // action is a kind of request.
 type action struct {
 	name string
-	// weight is how many of a hundred bookings' requests are of this kind.
+	// weight is the number of such requests for every 100 bookings.
 	weight int
 	// books reports whether it counts as a booking.
 	books bool
@@ -110,11 +110,11 @@ var actions = []action{
 	{"buy a pass", 3, false, (*studio).buyPass},
 	{"create a customer", 5, false, (*studio).createCustomer},
 	{"read the schedule", 60, false, func(s *studio, ctx context.Context) error { return s.read(ctx, "/events?perPage=25") }},
-	{"read a customer's bookings", 50, false, func(s *studio, ctx context.Context) error { return s.ListBookings(ctx) }},
+	{"read a customer's bookings", 50, false, func(s *studio, ctx context.Context) error { return s.ListBookings(ctx, s.customer()) }},
 }
 
-// perBooking is the number of requests for each booking.
-func perBooking() float64 {
+// requestsPerBooking is the number of requests for each booking.
+func requestsPerBooking() float64 {
 	sum := 0
 	for _, a := range actions {
 		sum += a.weight
@@ -124,7 +124,7 @@ func perBooking() float64 {
 
 // choose returns a random action.
 func choose() action {
-	n := rand.IntN(int(100 * perBooking()))
+	n := rand.IntN(int(100 * requestsPerBooking()))
 	for _, a := range actions {
 		if n -= a.weight; n < 0 {
 			return a
@@ -192,21 +192,22 @@ func (s *studio) read(ctx context.Context, path string) error {
 // traffic makes requests at a fixed rate, whether or not the earlier ones have been answered.
 type traffic struct {
 	studios  []*studio
+	rate     float64 // requests per second
 	due      chan time.Time
 	stop     context.CancelFunc
 	all      sync.WaitGroup
-	planned  atomic.Int64
 	bookings atomic.Int64
 
-	mu    sync.Mutex
-	took  []time.Duration // of the answers since the last call of take
-	fault error           // the first
+	mu       sync.Mutex
+	requests int             // answered since the last call of take
+	sales    []time.Duration // of the bookings among them
+	fault    error           // the first
 }
 
-// start starts the traffic, at a rate in requests per second.
+// start starts the traffic.
 func start(t *testing.T, studios []*studio, rate float64) *traffic {
 	ctx, stop := context.WithCancel(t.Context())
-	f := &traffic{studios: studios, due: make(chan time.Time, 20*int(rate)), stop: stop}
+	f := &traffic{studios: studios, rate: rate, due: make(chan time.Time, int(20*rate)+1), stop: stop}
 	f.all.Go(func() {
 		defer close(f.due)
 		began, ticker := time.Now(), time.NewTicker(5*time.Millisecond)
@@ -219,7 +220,6 @@ func start(t *testing.T, studios []*studio, rate float64) *traffic {
 				for ; float64(n) < now.Sub(began).Seconds()*rate; n++ {
 					select {
 					case f.due <- began.Add(time.Duration(float64(n) / rate * float64(time.Second))):
-						f.planned.Add(1)
 					case <-ctx.Done():
 						return
 					}
@@ -253,27 +253,36 @@ func (f *traffic) studio() *studio {
 	return f.studios[1+rand.IntN(len(f.studios)-1)]
 }
 
-// answered notes an answer. Its time begins when the request was due.
+// answered notes an answer. The time of a booking begins when the request was due.
 func (f *traffic) answered(a action, due time.Time, err error) {
-	if a.books && err == nil {
-		f.bookings.Add(1)
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.took = append(f.took, time.Since(due))
+	f.requests++
+	if a.books {
+		f.sales = append(f.sales, time.Since(due))
+		f.bookings.Add(1)
+	}
 	if err != nil {
 		f.fault = cmp.Or(f.fault, fmt.Errorf("%s: %w", a.name, err))
 	}
 }
 
-// take returns the sorted times of the answers since the last call, and the first fault of all.
-func (f *traffic) take() ([]time.Duration, error) {
+// take returns the number of answers since the last call, and the sorted times of the bookings among
+// them.
+func (f *traffic) take() (requests int, sales []time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	took := f.took
-	f.took = nil
-	sort.Slice(took, func(i, j int) bool { return took[i] < took[j] })
-	return took, f.fault
+	requests, sales = f.requests, f.sales
+	f.requests, f.sales = 0, nil
+	slices.Sort(sales)
+	return requests, sales
+}
+
+// failure returns the first request that failed.
+func (f *traffic) failure() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.fault
 }
 
 // repeats is the number of requests that were repeated.

@@ -42,7 +42,7 @@ func (s *RetryingClient) StartLoad(t testing.TB) *Load {
 					return
 				}
 				c.booked.Add(1)
-				if err := s.ListBookings(t.Context()); err != nil {
+				if err := s.ListBookings(t.Context(), s.customer); err != nil {
 					t.Errorf("Interface A: %v", err)
 					return
 				}

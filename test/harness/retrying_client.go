@@ -60,9 +60,9 @@ func (s *RetryingClient) Book(ctx context.Context, key string, more http.Header)
 	return s.create(ctx, "/events/"+s.event+"/registrations", fmt.Sprintf(`{"customerId":%q}`, s.customer), key, more)
 }
 
-// ListBookings reads the customer's bookings.
-func (s *RetryingClient) ListBookings(ctx context.Context) error {
-	_, err := s.do(ctx, s.a, Request{Path: "/customer/" + s.customer + "/bookings?pageSize=5"}, http.StatusOK)
+// ListBookings reads a page of a customer's bookings.
+func (s *RetryingClient) ListBookings(ctx context.Context, customer string) error {
+	_, err := s.do(ctx, s.a, Request{Path: "/customer/" + customer + "/bookings?pageSize=5"}, http.StatusOK)
 	return err
 }
 
