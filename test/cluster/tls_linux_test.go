@@ -44,7 +44,7 @@ func trade(t *testing.T, credentials harness.Credentials) {
 	if _, err := shop.Book(t.Context(), "trade", nil); err != nil {
 		t.Error(err)
 	}
-	if err := shop.ListBookings(t.Context()); err != nil {
+	if err := shop.ListBookings(t.Context(), shop.Customer()); err != nil {
 		t.Error(err)
 	}
 }
