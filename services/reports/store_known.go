@@ -42,12 +42,12 @@ const (
 	knownAttendanceSQL = `select date_id, booked, attended, no_shows, cancelled, cancelled_late from attendance` + ofMine + `date_id` + amongIDs
 
 	// $4 are dates, whose customers are read too.
-	changedPeopleSQL = `(select unnest($3::uuid[]) union select b.customer_id from bookings b
-			where b.company_id = $1 and b.generation = $2 and b.date_id = any((select $4::uuid[])::uuid[]))`
+	amongChangedPeople = ` = any(array(select unnest($3::uuid[]) union select b.customer_id from bookings b
+			where b.company_id = $1 and b.generation = $2 and b.date_id = any((select $4::uuid[])::uuid[])))`
 
-	knownCustomersSQL = `select id, version, created_on, is_deleted from customers` + ofMine + `id in ` + changedPeopleSQL
+	knownCustomersSQL = `select id, version, created_on, is_deleted from customers` + ofMine + `id` + amongChangedPeople
 
-	activeDaysSQL = `select customer_id, day, bookings from active_days` + ofMine + `customer_id in ` + changedPeopleSQL
+	activeDaysSQL = `select customer_id, day, bookings from active_days` + ofMine + `customer_id` + amongChangedPeople
 
 	attendingSQL = `select id, customer_id, date_id from bookings` + ofMine + `date_id` + amongIDs + ` and day is null and status in ('confirmed', 'attended')`
 )
