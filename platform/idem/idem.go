@@ -134,8 +134,12 @@ func hashOf(req proto.Message) ([]byte, error) {
 
 const pruneBatch = 1000
 
-const pruneSQL = `delete from idempotency_keys where (company_id, caller, key) in
-	(select company_id, caller, key from idempotency_keys where expires_at <= $1 limit $2 for update skip locked)`
+// pruneSQL deletes the oldest responses that expired between $3 and $1, and returns how many, and when the last of
+// them expired. The next call starts there, because the index keeps the deleted ones for as long as a backup sees them.
+const pruneSQL = `with gone as (delete from idempotency_keys where ctid = any(array(
+		select ctid from idempotency_keys where expires_at between $3 and $1
+		order by expires_at limit $2 for update skip locked)) returning expires_at)
+	select count(*), coalesce(max(expires_at), $3) from gone`
 
 // Seen reports whether the key of ctx was used before, and if so fills resp with the stored response.
 // It locks the key until the end of tx. Use it in requests with several transactions, of which the
@@ -153,12 +157,11 @@ func Seen(ctx context.Context, tx *pg.Tx, req, resp proto.Message) (bool, error)
 
 // Prune deletes the responses that expired before now.
 func Prune(ctx context.Context, db *pg.DB, now time.Time) error {
+	var from time.Time
 	for {
 		var n int64
 		err := db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-			tag, err := tx.Exec(ctx, pruneSQL, now, pruneBatch)
-			n = tag.RowsAffected()
-			return err
+			return tx.QueryRow(ctx, pruneSQL, now, pruneBatch, from).Scan(&n, &from)
 		})
 		if err != nil {
 			return fmt.Errorf("idempotency: prune: %w", err)

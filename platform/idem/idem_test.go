@@ -396,6 +396,16 @@ func TestExpiry(t *testing.T) {
 			w.mustDo(t, w.request(fmt.Sprint("old", i), "a"))
 		}
 		expire(t, w)
+		// More than one statement deletes, some of which expired at the same time.
+		err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, `insert into idempotency_keys (company_id, caller, key, request_hash, response, expires_at)
+				select company_id, caller, key || n, request_hash, response, expires_at - make_interval(secs => n / 900)
+				from idempotency_keys, generate_series(1, 900) n`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		kept := w.mustDo(t, w.request("new", "a"))
 		if err := idem.Prune(t.Context(), w.db, time.Now()); err != nil {
 			t.Fatal(err)

@@ -78,18 +78,21 @@ func Once(ctx context.Context, tx *pg.Tx, consumer string, msgs []bus.Message) (
 // pruneBatch keeps each delete short.
 const pruneBatch = 5000
 
-const pruneSQL = `delete from inbox where (consumer, event_id) in
-	(select consumer, event_id from inbox where processed_at < $1 limit $2 for update skip locked)`
+// pruneSQL deletes the oldest records from $3 until before $1, and returns how many, and the time of the last of them.
+// The next call starts there, because the index keeps the deleted ones for as long as a backup sees them.
+const pruneSQL = `with gone as (delete from inbox where ctid = any(array(
+		select ctid from inbox where processed_at >= $3 and processed_at < $1
+		order by processed_at limit $2 for update skip locked)) returning processed_at)
+	select count(*), coalesce(max(processed_at), $3) from gone`
 
 // Prune deletes the records of events handled before olderThan. olderThan must be longer
 // ago than the streams keep events, because an event without a record counts as new.
 func Prune(ctx context.Context, db *pg.DB, olderThan time.Time) error {
+	var from time.Time
 	for {
 		var n int64
 		err := db.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-			tag, err := tx.Exec(ctx, pruneSQL, olderThan, pruneBatch)
-			n = tag.RowsAffected()
-			return err
+			return tx.QueryRow(ctx, pruneSQL, olderThan, pruneBatch, from).Scan(&n, &from)
 		})
 		if err != nil {
 			return fmt.Errorf("inbox: prune: %w", err)

@@ -255,6 +255,8 @@ const (
 	mostGrowth, mostHourlyGrowth = 1.5, 2.2
 	// mostCost is how much more a request may cost than in the first period.
 	mostCost = 1.5
+	// mostLog is how much more it may write to the write-ahead log, which depends on checkpoints.
+	mostLog = 2
 	// mostWait is how much longer the median booking may take during backups than before them.
 	mostWait = 2
 	// largestOutbox is the largest size of all outboxes together, in bytes.
@@ -270,14 +272,18 @@ func checkCosts(t *testing.T, periods []period) {
 	first, calm := periods[0], periods[1]
 	for _, p := range periods[1:] {
 		for what, cost := range map[string]func(period) float64{
-			"blocks":                       func(p period) float64 { return p.each(p.blocks) },
-			"ms of processor time":         func(p period) float64 { return p.eachMS(p.processorTime()) },
-			"bytes of the write-ahead log": func(p period) float64 { return p.each(p.wal) },
-			"bytes of logs":                func(p period) float64 { return p.each(p.logs) },
+			"blocks":               func(p period) float64 { return p.each(p.blocks) },
+			"ms of processor time": func(p period) float64 { return p.eachMS(p.processorTime()) },
+			"bytes of logs":        func(p period) float64 { return p.each(p.logs) },
 		} {
 			if now, at := cost(p), cost(first); now > mostCost*at {
 				t.Errorf("%s: a request costs %.0f %s, but %.0f at first", p.what, now, what, at)
 			}
+		}
+		// A base backup begins with a checkpoint, after which the log has whole pages.
+		isAfterCheckpoint := strings.HasPrefix(p.what, "base backup")
+		if now, at := p.each(p.wal), first.each(first.wal); !isAfterCheckpoint && now > mostLog*at {
+			t.Errorf("%s: a request writes %.0f bytes to the write-ahead log, but %.0f at first", p.what, now, at)
 		}
 		if now, at := p.quantile(50), calm.quantile(50); now > mostWait*at {
 			t.Errorf("%s: the median booking takes %s, but %s before the backups", p.what, now, at)
