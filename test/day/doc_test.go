@@ -6,7 +6,8 @@
 // expire during the hour, evenly. So if everything works, the tables are as large afterwards as
 // before.
 //
-// The test runs if DAY_TEST is set, as make day-test does, and prints its measurements as tables.
+// The test runs if DAY_TEST is set, as make day-test does, and prints its measurements as tables. It
+// needs PostgreSQL's extensions pg_stat_statements and pgstattuple.
 package day
 
 import (
