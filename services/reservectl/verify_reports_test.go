@@ -335,7 +335,7 @@ func TestVerifyFacts(t *testing.T) {
 			if _, rows, _ := strings.Cut(out, "\n"); strings.Join(strings.Fields(rows), " ") != want {
 				t.Errorf("got %q, want %q", rows, want)
 			}
-			if strings.Contains(errOut, "not compared: ") != (tt.err == errNotYet) {
+			if strings.Contains(errOut, "not compared: ") != errors.Is(tt.err, errNotYet) {
 				t.Errorf("printed %q", errOut)
 			}
 		})
