@@ -198,7 +198,8 @@ func TestOwnClassesFollowTheAssignment(t *testing.T) { // invariant 51
 	})
 }
 
-// A change of a booking waits for a substitution, and then refuses the teacher who was replaced.
+// While a substitution is being stored, a teacher's change of a booking waits. It is refused if the
+// substitution replaces that teacher.
 func TestOwnAttendanceDuringASubstitution(t *testing.T) { // invariant 51
 	t.Parallel()
 	record := func(w *teaching) error {
