@@ -432,9 +432,12 @@ func TestRandomWrites(t *testing.T) { // invariants 1, 3 and 5
 				t.Errorf("got %v, %d commits", err, w.commits)
 			}
 		})
-		for arrived := false; !arrived; runtime.Gosched() {
+		// Each write is added when the one before it has arrived and few are waiting, so that the
+		// order is known and no write is refused.
+		for ready := false; !ready; runtime.Gosched() {
 			q.mu.Lock()
-			arrived = q.queues["a"] != nil && q.queues["a"].arrivals > n
+			added := q.queues["a"]
+			ready = added != nil && added.arrivals > n && len(added.waiting) < maxWaiting/2
 			q.mu.Unlock()
 		}
 	}
