@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -22,15 +23,15 @@ import (
 // Router is HAProxy in front of several cells, with deploy/router/haproxy.cfg and the directory.
 type Router struct {
 	HAProxy, Directory *Process
-	// URL is the address of both interfaces.
-	URL string
+	// URL is the address of both interfaces, and Addr its host and port.
+	URL, Addr string
 
 	socket, maps, admin string
 }
 
-// StartRouter starts a router in front of cells, which it knows by the names in haproxy.cfg: "west" and "east".
-// It skips the test if HAProxy is not installed.
-func StartRouter(t testing.TB, cells map[string]*Standalone) *Router {
+// NewRouter returns HAProxy with empty maps and with further variables of haproxy.cfg, which Start starts. It skips
+// the test if HAProxy is not installed.
+func NewRouter(t testing.TB, variables map[string]string) *Router {
 	t.Helper()
 	path, err := exec.LookPath("haproxy")
 	if err != nil {
@@ -38,15 +39,26 @@ func StartRouter(t testing.TB, cells map[string]*Standalone) *Router {
 			t.Skip("haproxy is not installed; run deploy/install-haproxy.sh")
 		}
 	}
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir := TempDir(t)
-	r := &Router{socket: filepath.Join(dir, "haproxy.sock"), maps: filepath.Join(dir, "maps"), admin: FreeAddr(t)}
+	r := &Router{Addr: FreeAddr(t), socket: filepath.Join(dir, "haproxy.sock"), maps: filepath.Join(dir, "maps")}
 	if err := os.Mkdir(r.maps, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	r.LoseMaps(t)
-	addr := FreeAddr(t)
-	r.URL = "http://" + addr
-	env := map[string]string{"ROUTER_ADDR": addr, "MAP_DIR": r.maps, "HAPROXY_SOCKET": r.socket}
+	env := map[string]string{"ROUTER_ADDR": r.Addr, "MAP_DIR": r.maps, "HAPROXY_SOCKET": r.socket}
+	maps.Copy(env, variables)
+	r.HAProxy = newProcess(t, "haproxy", dir, env, path, "-W", "-db", "-f", filepath.Join(root, "deploy", "router", "haproxy.cfg"))
+	return r
+}
+
+// StartRouter starts a router with its directory in front of cells, which it knows by the names in haproxy.cfg: "west"
+// and "east". It skips the test if HAProxy is not installed.
+func StartRouter(t testing.TB, cells map[string]*Standalone) *Router {
+	t.Helper()
 	type cell struct {
 		Name     string `json:"name"`
 		AuthAddr string `json:"auth_addr"`
@@ -54,6 +66,7 @@ func StartRouter(t testing.TB, cells map[string]*Standalone) *Router {
 		Secret   string `json:"credential_secret"`
 	}
 	var list []cell
+	servers := map[string]string{}
 	for name, s := range cells {
 		c := s.Credentials
 		op := s.Operator(t)
@@ -66,24 +79,34 @@ func StartRouter(t testing.TB, cells map[string]*Standalone) *Router {
 		list = append(list, cell{name, c.GRPC.Auth, made.GetServiceCredential().GetId(), made.GetSecret()})
 		for face, url := range map[string]string{"A": c.InterfaceA.BaseURL, "B": c.InterfaceB.BaseURL, "MEDIA": c.Media.BaseURL} {
 			host, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
-			env[strings.ToUpper(name)+"_"+face] = host
+			servers[strings.ToUpper(name)+"_"+face] = host
 		}
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.HAProxy = newProcess(t, "haproxy", dir, env, path, "-W", "-db", "-f", filepath.Join(root, "deploy", "router", "haproxy.cfg"))
-	r.Directory = newProcess(t, "directory", dir, map[string]string{
+	r := NewRouter(t, servers)
+	r.URL, r.admin = "http://"+r.Addr, FreeAddr(t)
+	r.Directory = newProcess(t, "directory", TempDir(t), map[string]string{
 		"CELLS": string(text), "MAP_DIR": r.maps, "HAPROXY_SOCKET": r.socket, "ADMIN_ADDR": r.admin,
 	}, Program(t, "directory"))
 	r.HAProxy.Start(t)
 	r.Directory.Start(t)
 	return r
+}
+
+// AddCompany adds a line to the file of companies.
+func (r *Router) AddCompany(t testing.TB, key, value string) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(r.maps, "companies.map"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = fmt.Fprintln(f, key, value)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // LoseMaps replaces the files of the maps by empty ones. HAProxy reads them when it starts or reloads.
