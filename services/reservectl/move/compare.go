@@ -17,9 +17,10 @@ type digest struct {
 	sum  string
 }
 
-// digestSQL adds up a hash of each row, with its generated columns.
+// digestSQL adds up a hash of each row, with its generated columns. The hash of a record is itself a sum, so without
+// the second hash, rows that have exchanged a value would not be noticed.
 func (t table) digestSQL() string {
-	return fmt.Sprintf(`select count(*), coalesce(sum(hashtextextended(row(%s)::text, 0)::numeric), 0)::text from %s where company_id = any ($1)`,
+	return fmt.Sprintf(`select count(*), coalesce(sum(hashint8extended(hash_record_extended(row(%s), 0), 0)), 0)::text from %s where company_id = any ($1)`,
 		strings.Join(t.Columns, ", "), t.quoted())
 }
 

@@ -3,6 +3,7 @@ package move
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +47,7 @@ func TestMoves(t *testing.T) {
 		"the source opens again if the target fails during the freeze": opensWithoutTarget,
 		"a command that continues a move opens the source first":       opensBeforeContinuing,
 		"a company does not leave before the target's standby has it":  waitsForStandby,
+		"a company does not move to a cell with other rows":            refusesDifference,
 		"a move begins in the database of auth":                        beginsInAuth,
 		"a repeated move does not open a company that has moved on":    repeated,
 		"an abort of a move back restores the mark of the first move":  restoresLeft,
@@ -161,6 +163,43 @@ func waitsForStandby(t *testing.T, west, east *city) {
 		t.Fatal(err)
 	}
 	wantMoved(t, west, east, company)
+}
+
+// refusesDifference changes the copy in several ways before it is compared, and leaves the last change.
+func refusesDifference(t *testing.T, west, east *city) {
+	company := west.newCompany(t)
+	exec(t, west.Databases["pass"], `insert into credentials (company_id, id) values ($1, $1)`, key(company))
+	var m *Mover
+	m = newMover(west, east, company, func() {
+		d := m.databases[slices.IndexFunc(m.databases, func(d *database) bool { return d.service == "pass" })]
+		for _, change := range []struct{ name, sql, undo string }{
+			{"a missing row", `delete from things where company_id = $1 and id = 2`, `insert into things values ($1, 2, 'thing 2')`},
+			{"an additional row", `insert into things values ($1, 4, 'thing 4')`, `delete from things where company_id = $1 and id = 4`},
+			{"another row", `update things set id = 4 where company_id = $1 and id = 2`, `update things set id = 2 where company_id = $1 and id = 4`},
+			{"exchanged values", `update things set name = 'thing ' || 3 - id where company_id = $1 and id < 3`,
+				`update things set name = 'thing ' || id where company_id = $1`},
+			{"an empty value, not null", `update credentials set kind = '' where company_id = $1`, `update credentials set kind = null where company_id = $1`},
+			{"a changed value", `update things set name = 'Thing 1' where company_id = $1 and id = 1`, ``},
+		} {
+			if err := d.compare(t.Context(), m); err != nil {
+				t.Errorf("before %s: %v", change.name, err)
+			}
+			exec(t, east.Databases["pass"], change.sql, key(company))
+			if err := d.compare(t.Context(), m); err == nil || !strings.Contains(err.Error(), " differs: ") {
+				t.Errorf("%s: %v", change.name, err)
+			}
+			if change.undo != "" {
+				exec(t, east.Databases["pass"], change.undo, key(company))
+			}
+		}
+	})
+	if _, err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "pass.things differs: 3 rows in west, 3 rows in east") {
+		t.Errorf("the company moved to a cell with another value: %v", err)
+	}
+	wantOpen(t, west, company)
+	if err := newMover(west, east, company, nil).Abort(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 func beginsInAuth(t *testing.T, west, east *city) {
