@@ -104,7 +104,7 @@ func (r *request) listExpiring(req *reportsv1.ListExpiringPassesRequest) (*repor
 // readExpiring reads the report of passes that expire.
 func (r *request) readExpiring(q reportQuery, t *reportTable) error {
 	res, err := r.services.reports.SumExpiringPasses(r.ctx, &reportsv1.SumExpiringPassesRequest{
-		Span: q.span(), Currency: q.currency, GroupBy: map[string]reportsv1.ExpiringGrouping{
+		Span: r.reportSpan(q), Currency: q.currency, GroupBy: map[string]reportsv1.ExpiringGrouping{
 			"day": reportsv1.ExpiringGrouping_EXPIRING_GROUPING_DAY, "week": reportsv1.ExpiringGrouping_EXPIRING_GROUPING_WEEK,
 			"month": reportsv1.ExpiringGrouping_EXPIRING_GROUPING_MONTH, "pass_type": reportsv1.ExpiringGrouping_EXPIRING_GROUPING_PASS_TYPE,
 		}[q.by],
@@ -132,7 +132,7 @@ func (r *request) readExpiring(q reportQuery, t *reportTable) error {
 // expiringFile sends the passes that expire in a span as a CSV file.
 func (r *request) expiringFile() error {
 	q := r.asked()
-	req := &reportsv1.ListExpiringPassesRequest{Span: q.span(), PageSize: expiringBatch}
+	req := &reportsv1.ListExpiringPassesRequest{Span: r.reportSpan(q), PageSize: expiringBatch}
 	var b bytes.Buffer
 	file := csvfile.NewWriter(&b, ',')
 	if err := file.Begin([]string{"last_day", "customer_id", "customer", "customer_pass_id", "pass", "credits", "worth", "currency"}); err != nil {

@@ -35,7 +35,10 @@ type reportQuery struct {
 	currency string // "": the company's
 }
 
-func (q reportQuery) span() *reportsv1.Span { return &reportsv1.Span{From: q.from, To: q.to} }
+// reportSpan returns the span of a query, with the weeks of the administrator's locale.
+func (r *request) reportSpan(q reportQuery) *reportsv1.Span {
+	return &reportsv1.Span{From: q.from, To: q.to, WeekStart: int32(inWeek(r.locale, []int{1, 2, 3, 4, 5, 6, 7})[0])}
+}
 
 // reportTable is a report as pages and files show it.
 type reportTable struct {

@@ -126,6 +126,22 @@ func TestReports(t *testing.T) {
 		w.get("/reports/attendance").must(t, "Pilates", "83%", "before: –")
 		w.get("/reports/attendance?by=weekday").must(t, "Sunday")
 	})
+	t.Run("weeks begin on the first day of the locale", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		withReports(w)
+		var weekStart int32
+		on(w.backend, "GetAttendance", func(req *reportsv1.GetAttendanceRequest) (*reportsv1.GetAttendanceResponse, error) {
+			weekStart = req.GetSpan().GetWeekStart()
+			return &reportsv1.GetAttendanceResponse{}, nil
+		})
+		for language, want := range map[string]int32{"en-US": 7, "en-GB": 1, "de": 1} {
+			if w.getIn(language, "/reports/attendance?by=week"); weekStart != want {
+				t.Errorf("%s: weeks begin on weekday %d, want %d", language, weekStart, want)
+			}
+		}
+	})
 	t.Run("credits lead to the pass type or the plan, can be worth another currency, and have a row of all others", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)

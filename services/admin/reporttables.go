@@ -21,7 +21,7 @@ func (r *request) readTakings(q reportQuery, t *reportTable) error {
 		"month": reportsv1.TakingsGrouping_TAKINGS_GROUPING_MONTH, "method": reportsv1.TakingsGrouping_TAKINGS_GROUPING_METHOD,
 		"tax": reportsv1.TakingsGrouping_TAKINGS_GROUPING_TAX, "product": reportsv1.TakingsGrouping_TAKINGS_GROUPING_PRODUCT,
 	}[q.by]
-	res, err := r.services.reports.GetTakings(r.ctx, &reportsv1.GetTakingsRequest{Span: q.span(), GroupBy: grouping, Currency: q.currency})
+	res, err := r.services.reports.GetTakings(r.ctx, &reportsv1.GetTakingsRequest{Span: r.reportSpan(q), GroupBy: grouping, Currency: q.currency})
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (r *request) readAttendance(q reportQuery, t *reportTable) error {
 		"day": reportsv1.AttendanceGrouping_ATTENDANCE_GROUPING_DAY, "week": reportsv1.AttendanceGrouping_ATTENDANCE_GROUPING_WEEK,
 		"month": reportsv1.AttendanceGrouping_ATTENDANCE_GROUPING_MONTH,
 	}[q.by]
-	res, err := r.services.reports.GetAttendance(r.ctx, &reportsv1.GetAttendanceRequest{Span: q.span(), GroupBy: grouping})
+	res, err := r.services.reports.GetAttendance(r.ctx, &reportsv1.GetAttendanceRequest{Span: r.reportSpan(q), GroupBy: grouping})
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (r *request) attendanceLabel(by string, row *reportsv1.AttendanceRow) (labe
 
 // readCredits reads the report of credits.
 func (r *request) readCredits(q reportQuery, t *reportTable) error {
-	res, err := r.services.reports.GetCredits(r.ctx, &reportsv1.GetCreditsRequest{Span: q.span(), Currency: q.currency})
+	res, err := r.services.reports.GetCredits(r.ctx, &reportsv1.GetCreditsRequest{Span: r.reportSpan(q), Currency: q.currency})
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (r *request) passTypeLabel(passType, plan, title string) (label, link strin
 
 // readCustomers reads the report of customers.
 func (r *request) readCustomers(q reportQuery, t *reportTable) error {
-	req := &reportsv1.GetCustomersRequest{Span: q.span(), Period: map[string]reportsv1.Period{
+	req := &reportsv1.GetCustomersRequest{Span: r.reportSpan(q), Period: map[string]reportsv1.Period{
 		"day": reportsv1.Period_PERIOD_DAY, "week": reportsv1.Period_PERIOD_WEEK, "month": reportsv1.Period_PERIOD_MONTH,
 	}[q.by]}
 	res, err := r.services.reports.GetCustomers(r.ctx, req)

@@ -16,7 +16,7 @@ func (s span) proto() *reportsv1.Span {
 // readSpan reads the span of a request. start is the default of its first day, and end returns the default
 // of its last day.
 func readSpan(in *reportsv1.Span, start Day, end func(from Day) Day) (span, error) {
-	s := span{from: start}
+	s := span{from: start, weekStart: int(in.GetWeekStart())}
 	var ok bool
 	if in.GetFrom() != "" {
 		if s.from, ok = parseDay(in.GetFrom()); !ok {
@@ -30,6 +30,8 @@ func readSpan(in *reportsv1.Span, start Day, end func(from Day) Day) (span, erro
 		}
 	}
 	switch {
+	case s.weekStart < 0 || s.weekStart > 7:
+		return s, fault.InvalidParameter("span.week_start", "range", "must be 0 to 7")
 	case s.to < s.from:
 		return s, fault.InvalidParameter("span.to", "order", fmt.Sprintf("must not be before %s, the first day", s.from))
 	case s.days() > maxDays:
@@ -54,22 +56,11 @@ const (
 	monthly
 )
 
-// start returns the first day of the period of a day.
-func (p period) start(d Day) Day {
+// end returns the last day of the period of a day of a span.
+func (p period) end(s span, d Day) Day {
 	switch p {
 	case weekly:
-		return d - Day(d.weekday()) + 1
-	case monthly:
-		return d.month()
-	}
-	return d
-}
-
-// end returns the last day of the period of a day.
-func (p period) end(d Day) Day {
-	switch p {
-	case weekly:
-		return p.start(d) + 6
+		return d - Day(s.dayOfWeek(d)) + 6
 	case monthly:
 		return monthEnd(d)
 	}
@@ -80,8 +71,8 @@ func (p period) end(d Day) Day {
 func (p period) split(s span) []span {
 	var all []span
 	for from := s.from; from <= s.to; {
-		to := min(p.end(from), s.to)
-		all = append(all, span{from, to})
+		to := min(p.end(s, from), s.to)
+		all = append(all, span{from: from, to: to})
 		from = to + 1
 	}
 	return all
@@ -91,7 +82,7 @@ func (p period) split(s span) []span {
 func (p period) index(s span, d Day) int {
 	switch p {
 	case weekly:
-		return int(p.start(d)-p.start(s.from)) / 7
+		return int(p.end(s, d)-p.end(s, s.from)) / 7
 	case monthly:
 		from, at := s.from.time(), d.time()
 		return (at.Year()-from.Year())*12 + int(at.Month()) - int(from.Month())

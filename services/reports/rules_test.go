@@ -3,6 +3,7 @@ package reports
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -28,8 +29,8 @@ func TestSpanBefore(t *testing.T) { // invariant 9
 		"thirteen months, and the year change": {"2026-12-01", "2027-12-31", "2025-11-01", "2026-11-30"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := span{mustDay(t, c.from), mustDay(t, c.to)}.before()
-			if want := (span{mustDay(t, c.before), mustDay(t, c.until)}); got != want {
+			got := span{from: mustDay(t, c.from), to: mustDay(t, c.to)}.before()
+			if want := (span{from: mustDay(t, c.before), to: mustDay(t, c.until)}); got != want {
 				t.Errorf("got %s to %s, want %s to %s", got.from, got.to, want.from, want.to)
 			}
 		})
@@ -70,11 +71,22 @@ func TestReadSpan(t *testing.T) {
 }
 
 func TestPeriods(t *testing.T) {
-	sp := span{mustDay(t, "2027-01-29"), mustDay(t, "2027-03-02")} // a Friday and a Tuesday
-	for p, want := range map[period][]string{
-		weekly:  {"2027-01-29", "2027-02-01", "2027-02-08", "2027-02-15", "2027-02-22", "2027-03-01"},
-		monthly: {"2027-01-29", "2027-02-01", "2027-03-01"},
+	sp := span{from: mustDay(t, "2027-01-29"), to: mustDay(t, "2027-03-02")} // a Friday and a Tuesday
+	mondays := []string{"2027-01-29", "2027-02-01", "2027-02-08", "2027-02-15", "2027-02-22", "2027-03-01"}
+	for _, c := range []struct {
+		period    period
+		weekStart int
+		want      []string
+	}{
+		{weekly, 0, mondays},
+		{weekly, 1, mondays},
+		{weekly, 6, []string{"2027-01-29", "2027-01-30", "2027-02-06", "2027-02-13", "2027-02-20", "2027-02-27"}},
+		{weekly, 7, []string{"2027-01-29", "2027-01-31", "2027-02-07", "2027-02-14", "2027-02-21", "2027-02-28"}},
+		{weekly, 5, []string{"2027-01-29", "2027-02-05", "2027-02-12", "2027-02-19", "2027-02-26"}},
+		{monthly, 7, []string{"2027-01-29", "2027-02-01", "2027-03-01"}},
 	} {
+		p, want := c.period, c.want
+		sp.weekStart = c.weekStart
 		var got []string
 		for i, part := range p.split(sp) {
 			got = append(got, part.from.String())
@@ -90,6 +102,16 @@ func TestPeriods(t *testing.T) {
 	}
 	if n := len(daily.split(sp)); n != sp.days() || n != 33 {
 		t.Errorf("%d days", n)
+	}
+	sp.weekStart = 7
+	keys, place := weekdays(sp)
+	if want := []string{"7", "1", "2", "3", "4", "5", "6"}; !slices.Equal(keys, want) {
+		t.Errorf("weekdays %v", keys)
+	}
+	for d := sp.from; d <= sp.to; d++ {
+		if key := keys[place(sp, d)]; key != strconv.Itoa(d.weekday()) {
+			t.Errorf("%s is in the row of weekday %s", d, key)
+		}
 	}
 }
 
@@ -256,7 +278,7 @@ func TestWholeMonths(t *testing.T) {
 		"the last day of a month and on": {"2028-01-31", "2028-02-29", "2028-02-01", "2028-02-29"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sp := span{mustDay(t, c.from), mustDay(t, c.to)}
+			sp := span{from: mustDay(t, c.from), to: mustDay(t, c.to)}
 			start, months, end := sp.wholeMonths()
 			if c.months == "" && months.from <= months.to || c.months != "" && (months.from.String() != c.months || months.to.String() != c.until) {
 				t.Errorf("got %s to %s", months.from, months.to)

@@ -53,13 +53,13 @@ func (r *attendanceReport) read(ctx context.Context, s *store, by reportsv1.Atte
 // another span, or of this one, in them.
 type division func(s span) (keys []string, place func(of span, d Day) int)
 
-// weekdays is the division into ISO weekdays.
-func weekdays(span) ([]string, func(span, Day) int) {
+// weekdays is the division into ISO weekdays, from the first day of the week.
+func weekdays(s span) ([]string, func(span, Day) int) {
 	var keys []string
-	for weekday := 1; weekday <= 7; weekday++ {
-		keys = append(keys, strconv.Itoa(weekday))
+	for weekday := range 7 {
+		keys = append(keys, strconv.Itoa((max(s.weekStart, 1)-1+weekday)%7+1))
 	}
-	return keys, func(_ span, d Day) int { return d.weekday() - 1 }
+	return keys, span.dayOfWeek
 }
 
 // periodsOf returns the division into periods.

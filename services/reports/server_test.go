@@ -66,6 +66,8 @@ func TestRequests(t *testing.T) {
 		wantFault(t, err, "span.from", "date")
 		_, err = w.client.GetAttendance(w.ctx(), &reportsv1.GetAttendanceRequest{Span: &reportsv1.Span{From: "2027-03-02", To: "2027-03-01"}})
 		wantFault(t, err, "span.to", "order")
+		_, err = w.client.GetTakings(w.ctx(), &reportsv1.GetTakingsRequest{Span: &reportsv1.Span{WeekStart: 8}})
+		wantFault(t, err, "span.week_start", "range")
 		_, err = w.client.GetCustomers(w.ctx(), &reportsv1.GetCustomersRequest{
 			Span: &reportsv1.Span{From: "2027-01-01", To: "2027-12-31"}, Period: reportsv1.Period_PERIOD_DAY,
 		})

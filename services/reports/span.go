@@ -1,12 +1,19 @@
 package reports
 
 // span is a span of days, both inclusive.
-type span struct{ from, to Day }
+type span struct {
+	from, to Day
+	// weekStart is the ISO weekday on which weeks begin. 0 means Monday.
+	weekStart int
+}
 
 // maxDays is the number of days of the longest span.
 const maxDays = 1100
 
 func (s span) days() int { return int(s.to-s.from) + 1 }
+
+// dayOfWeek returns the place of a day in its week, from 0.
+func (s span) dayOfWeek(d Day) int { return (d.weekday() - max(s.weekStart, 1) + 7) % 7 }
 
 func (s span) contains(d Day) bool { return s.from <= d && d <= s.to }
 
@@ -28,17 +35,17 @@ func (s span) wholeMonths() (start, months, end span) {
 	}
 	after := (s.to + 1).month()
 	if after <= first {
-		return s, span{first, first - 1}, span{s.to + 1, s.to}
+		return s, span{from: first, to: first - 1}, span{from: s.to + 1, to: s.to}
 	}
-	return span{s.from, first - 1}, span{first, after - 1}, span{after, s.to}
+	return span{from: s.from, to: first - 1}, span{from: first, to: after - 1}, span{from: after, to: s.to}
 }
 
 // before returns the span before (invariant 9).
 func (s span) before() span {
 	if n := s.months(); n > 0 {
-		return span{from: s.from.addMonths(-n), to: s.from - 1}
+		return span{s.from.addMonths(-n), s.from - 1, s.weekStart}
 	}
-	return span{from: s.from - Day(s.days()), to: s.from - 1}
+	return span{s.from - Day(s.days()), s.from - 1, s.weekStart}
 }
 
 // thisMonth is the default span: the month of a day.

@@ -34,7 +34,7 @@ type Period int32
 const (
 	Period_PERIOD_UNSPECIFIED Period = 0
 	Period_PERIOD_DAY         Period = 1
-	// From Monday to Sunday.
+	// Seven days from Span.week_start.
 	Period_PERIOD_WEEK  Period = 2
 	Period_PERIOD_MONTH Period = 3
 )
@@ -321,7 +321,9 @@ type Span struct {
 	// YYYY-MM-DD. If empty in a request: the first day of the present month in the company's time zone.
 	From string `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
 	// YYYY-MM-DD. If empty in a request: the last day of the month of from.
-	To            string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	To string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	// The ISO weekday on which weeks begin, from 1 (Monday) to 7. 0 means 1. Unset in responses.
+	WeekStart     int32 `protobuf:"varint,3,opt,name=week_start,json=weekStart,proto3" json:"week_start,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -368,6 +370,13 @@ func (x *Span) GetTo() string {
 		return x.To
 	}
 	return ""
+}
+
+func (x *Span) GetWeekStart() int32 {
+	if x != nil {
+		return x.WeekStart
+	}
+	return 0
 }
 
 // Compared says which spans a report compares. The span before has the same number of calendar months if
@@ -2855,10 +2864,12 @@ var File_reservation_reports_v1_reports_proto protoreflect.FileDescriptor
 
 const file_reservation_reports_v1_reports_proto_rawDesc = "" +
 	"\n" +
-	"$reservation/reports/v1/reports.proto\x12\x16reservation.reports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"<\n" +
+	"$reservation/reports/v1/reports.proto\x12\x16reservation.reports.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"[\n" +
 	"\x04Span\x12\x1b\n" +
 	"\x04from\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x04from\x12\x17\n" +
-	"\x02to\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\x02to\"\xbf\x01\n" +
+	"\x02to\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\x02to\x12\x1d\n" +
+	"\n" +
+	"week_start\x18\x03 \x01(\x05R\tweekStart\"\xbf\x01\n" +
 	"\bCompared\x120\n" +
 	"\x04span\x18\x01 \x01(\v2\x1c.reservation.reports.v1.SpanR\x04span\x124\n" +
 	"\x06before\x18\x02 \x01(\v2\x1c.reservation.reports.v1.SpanR\x06before\x12/\n" +
