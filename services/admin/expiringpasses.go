@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reservation.dev/platform/csvfile"
@@ -129,7 +130,8 @@ func (r *request) readExpiring(q reportQuery, t *reportTable) error {
 	return nil
 }
 
-// expiringFile sends the passes that expire in a span as a CSV file.
+// expiringFile sends the passes that expire in a span as a CSV file. It is in the audit log, because it has the names of
+// customers.
 func (r *request) expiringFile() error {
 	q := r.asked()
 	req := &reportsv1.ListExpiringPassesRequest{Span: r.reportSpan(q), PageSize: expiringBatch}
@@ -158,6 +160,11 @@ func (r *request) expiringFile() error {
 	if err := file.Flush(); err != nil {
 		return err
 	}
+	r.changed()
+	r.target("expiring_passes")
+	r.detail("first_day", "", q.from)
+	r.detail("last_day", "", q.to)
+	r.detail("rows", "", strconv.FormatInt(file.Rows(), 10))
 	name := []string{expiringReport}
 	for _, day := range []string{q.from, q.to} {
 		if isDay(day) {

@@ -24,7 +24,7 @@ func reportRoutes() []route {
 		get(reportsPath+"/month", roles.SeeReports, (*request).monthlyReport),
 		get(reportsPath+"/expiring-passes", roles.SeeReports, (*request).expiringPasses),
 		get(reportsPath+"/{report}", roles.SeeReports, (*request).report),
-		{pattern: "GET " + reportsPath + "/{report}/csv", capability: roles.SeeReports, serve: (*request).reportFile},
+		{pattern: "GET " + reportsPath + "/{report}/csv", capability: roles.SeeReports, audited: audited{"company_data.export", given}, serve: (*request).reportFile},
 	}
 }
 

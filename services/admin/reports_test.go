@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/csvfile"
 	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	reportsv1 "reservation.dev/proto/gen/reservation/reports/v1"
 )
@@ -279,6 +281,12 @@ func TestFilesOfExpiringPasses(t *testing.T) {
 		"2026-12-05,cust_1,Zoë Brien,cp_1,'=Ten,3,36.00,GBP\n2026-12-06,cust_2,,cp_2,Unlimited,,,EUR\n"
 	if res.body != want {
 		t.Errorf("got %q, want %q", res.body, want)
+	}
+	entry := &authv1.RecordAuditEntryRequest{Action: "company_data.export", Target: "expiring_passes", Details: []*authv1.AuditDetail{
+		{Field: "first_day", After: "2026-12-01"}, {Field: "last_day", After: "2026-12-31"}, {Field: "rows", After: "2"},
+	}}
+	if calls := w.backend.called("RecordAuditEntry"); len(calls) != 1 || !proto.Equal(calls[0].req, entry) {
+		t.Errorf("the audit log got %v", calls)
 	}
 	total = maxExpiringRows + 1
 	if res := w.get("/reports/expiring-passes/csv?from=2026-12-01"); res.Header.Get("Location") != "/reports/expiring-passes" {
