@@ -189,6 +189,15 @@ func TestImportOfPasses(t *testing.T) {
 		_, again := w.imported("passes", passesFile)
 		again.must(t, "0 passes were imported", "2 passes exist already")
 	})
+	t.Run("refuses a row whose reference is that of a row before", func(t *testing.T) {
+		const header = "reference,customer_id,pass_type_id,title,start_date,total_uses,remaining_uses\n"
+		preview, done := w.imported("passes", header+"new,cust_1,pass_1,Ten,2026-01-01,10,4\nnew,cust_1,pass_1,Ten,2026-02-01,10,10\n")
+		preview.must(t, "1 pass would be imported", "1 row would be refused", `<td>3</td>`, "is the same as in line 2")
+		done.must(t, "1 pass was imported", "1 row was refused")
+		if got := fake.passes["new"].GetStartDate(); got != "2026-01-01" {
+			t.Errorf("the pass starts on %s", got)
+		}
+	})
 }
 
 const bookingsFile = `transaction_id,purchaser_id,customer_id,purchased_at,event_date_id,pricing_option_id,customer_pass_id,event,starts_at,zone,email,purchaser_email,spaces,status,method,currency,gross,net,refunded,credits_used

@@ -148,8 +148,15 @@ func (run *importRun) download(name string) error {
 	return nil
 }
 
+// imported is a thing that an import sends to a service.
+type imported interface {
+	proto.Message
+	// GetReference returns the key of the thing in the system that the file comes from.
+	GetReference() string
+}
+
 // importSteps is how the things of one kind are imported.
-type importSteps[M proto.Message] struct {
+type importSteps[M imported] struct {
 	// read returns the thing of rows, which have the same key.
 	read func(rows []csvfile.Row) (M, error)
 	// resolve looks up what the things of a batch refer to, and refuses those that refer to nothing; nil: nothing to
@@ -162,7 +169,7 @@ type importSteps[M proto.Message] struct {
 }
 
 // importItem is a thing with its rows.
-type importItem[M proto.Message] struct {
+type importItem[M imported] struct {
 	rows   []csvfile.Row
 	thing  M
 	failed error // why it is refused; nil if it is not
@@ -173,6 +180,20 @@ func (i *importItem[M]) refuse(row int, field, reason string) {
 	if i.failed == nil {
 		i.failed = &rowRefusal{row, field, reason}
 	}
+}
+
+// refuseTwice refuses the thing if an earlier line of the file has its reference. The service would leave it out, as if
+// it had been imported before. lines are those of the references so far.
+func (i *importItem[M]) refuseTwice(lines map[string]int) {
+	if i.failed != nil {
+		return
+	}
+	reference := i.thing.GetReference()
+	if line, twice := lines[reference]; twice && reference != "" {
+		i.refuse(0, "reference", fmt.Sprintf("is the same as in line %d", line))
+		return
+	}
+	lines[reference] = i.rows[0].Line
 }
 
 // rowRefusal is the reason why a thing is refused. The reason is a sentence.
@@ -197,11 +218,12 @@ const (
 
 // importAll imports all rows of a file and counts the results. It calls refused for each row that is refused, in the
 // order of the file within a batch.
-func importAll[M proto.Message](run *importRun, steps importSteps[M], res *importResult, refused func(refusedRow) error) error {
+func importAll[M imported](run *importRun, steps importSteps[M], res *importResult, refused func(refusedRow) error) error {
 	checker, err := bounds.NewChecker()
 	if err != nil {
 		return err
 	}
+	lines := map[string]int{} // of references
 	for last := false; !last; {
 		var items []*importItem[M]
 		if items, last, err = readItems(run, steps); err != nil {
@@ -216,6 +238,7 @@ func importAll[M proto.Message](run *importRun, steps importSteps[M], res *impor
 			if item.failed == nil {
 				item.failed = checker.Check(item.thing)
 			}
+			item.refuseTwice(lines)
 		}
 		rows, err := sendItems(steps, items, res)
 		if err != nil {
@@ -231,7 +254,7 @@ func importAll[M proto.Message](run *importRun, steps importSteps[M], res *impor
 }
 
 // readItems reads the next things, up to a batch. last says that there are no more.
-func readItems[M proto.Message](run *importRun, steps importSteps[M]) (items []*importItem[M], last bool, err error) {
+func readItems[M imported](run *importRun, steps importSteps[M]) (items []*importItem[M], last bool, err error) {
 	for n := 0; n < importBatch; {
 		rows, err := run.next()
 		if errors.Is(err, io.EOF) {
@@ -252,7 +275,7 @@ func readItems[M proto.Message](run *importRun, steps importSteps[M]) (items []*
 
 // sendItems sends the things that are not refused, adds the results, and returns the refused rows in the order of the
 // file.
-func sendItems[M proto.Message](steps importSteps[M], items []*importItem[M], res *importResult) (refused []refusedRow, err error) {
+func sendItems[M imported](steps importSteps[M], items []*importItem[M], res *importResult) (refused []refusedRow, err error) {
 	var things []M
 	var sent []*importItem[M]
 	for _, item := range items {

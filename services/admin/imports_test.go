@@ -220,7 +220,11 @@ func TestImportBounds(t *testing.T) {
 	}
 	t.Run("shows the first refused rows of many", func(t *testing.T) {
 		w, _ := newImportWorld(t)
-		a := w.upload("preview", header+strings.Repeat("C,A,B,nobody\n", 3000))
+		file := header
+		for i := range 3000 {
+			file += fmt.Sprintf("C-%d,A,B,nobody\n", i)
+		}
+		a := w.upload("preview", file)
 		a.must(t, "3,000 rows would be refused", "The first 50 refused rows")
 		if n := strings.Count(a.body, "must be an e-mail address"); n != refusedShown {
 			t.Errorf("%d rows", n)

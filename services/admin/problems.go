@@ -35,6 +35,7 @@ var problems = []struct {
 	{regexp.MustCompile(`^no customer: fill in (?P<email>\S+) or (?P<id>\S+)$`), "refusals.problem.no_customer"},
 	{regexp.MustCompile(`^several customers with the e-mail address (?P<email>“.*”): fill in (?P<id>\S+)$`), "refusals.problem.several_customers"},
 	{regexp.MustCompile(`^belongs to the same purchase as line (?P<line>\d+), which is refused$`), "refusals.problem.same_purchase"},
+	{regexp.MustCompile(`^is the same as in line (?P<line>\d+)$`), "refusals.problem.same_reference"},
 	{regexp.MustCompile(`^a purchase can have at most (?P<most>\d+) bookings$`), "refusals.problem.most_bookings"},
 	{regexp.MustCompile(`^another purchaser than in the rows before: a purchase has one$`), "refusals.problem.another_purchaser"},
 }
