@@ -9,7 +9,8 @@ import (
 // monthPage is everything about one month, to print.
 type monthPage struct {
 	Month          time.Time
-	Previous, Next string // YYYY-MM
+	Previous, Next string // addresses
+	Currencies     []currencyLink
 	Sections       []*reportTable
 	Compared       *reportsv1.Compared
 	// Printed is when the page was made.
@@ -31,7 +32,7 @@ func (r *request) monthlyReport() error {
 		month = time.Date(today.Year(), today.Month()-1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	page := monthPage{
-		Month: month, Previous: month.AddDate(0, -1, 0).Format("2006-01"), Next: month.AddDate(0, 1, 0).Format("2006-01"),
+		Month: month, Previous: r.with("month", month.AddDate(0, -1, 0).Format("2006-01")), Next: r.with("month", month.AddDate(0, 1, 0).Format("2006-01")),
 		Printed: r.session.Clock.Present(),
 	}
 	q := reportQuery{from: isoDay(month), to: isoDay(month.AddDate(0, 1, -1)), currency: r.query("currency")}
@@ -46,6 +47,7 @@ func (r *request) monthlyReport() error {
 		}
 		page.Sections, page.Compared = append(page.Sections, t), t.Compared
 	}
+	page.Currencies = page.Sections[0].currencyLinks(func(code string) string { return r.with("currency", code) })
 	return r.render("report-month", page)
 }
 

@@ -107,8 +107,28 @@ func (t *reportTable) By(grouping string) string { return t.path(t.Name, groupin
 // Page returns the path of the report.
 func (t *reportTable) Page() string { return t.By(t.Grouping) }
 
-// In returns the path of the report in another currency.
-func (t *reportTable) In(currency string) string { return t.path(t.Name, t.Grouping, currency) }
+// CurrencyLinks returns the report in each currency; nil if it has only one.
+func (t *reportTable) CurrencyLinks() []currencyLink {
+	return t.currencyLinks(func(code string) string { return t.path(t.Name, t.Grouping, code) })
+}
+
+// currencyLinks returns the addresses of a page in each currency of the report; nil if it has only one.
+func (t *reportTable) currencyLinks(path func(code string) string) []currencyLink {
+	if len(t.Currencies) < 2 {
+		return nil
+	}
+	links := make([]currencyLink, len(t.Currencies))
+	for i, code := range t.Currencies {
+		links[i] = currencyLink{code, path(code), code == t.Currency}
+	}
+	return links
+}
+
+// currencyLink leads to a page in a currency.
+type currencyLink struct {
+	Code, Path string
+	Current    bool
+}
 
 func (t *reportTable) path(page, grouping, currency string) string {
 	q := url.Values{}
@@ -249,6 +269,8 @@ type reportsPage struct {
 	Takings, Attendance, Credits, Customers *reportTable
 	Expiring                                int64
 	Spans                                   spanChoice
+	// Currencies are those of the takings.
+	Currencies []currencyLink
 }
 
 func (reportsPage) head() (*message, string) { return msg("reports.page.title"), "reports" }
@@ -260,7 +282,8 @@ func (p reportsPage) Reports() []*reportTable {
 
 // reports shows the overview.
 func (r *request) reports() error {
-	page, err := r.overview(r.asked(), map[string]string{"takings": "day", "attendance": "weekday", "customers": "month"})
+	q := r.asked()
+	page, err := r.overview(q, map[string]string{"takings": "day", "attendance": "weekday", "customers": "month"})
 	if err != nil {
 		back := home
 		if r.http.URL.RawQuery != "" { // without it, the page shows its usual span
@@ -268,7 +291,8 @@ func (r *request) reports() error {
 		}
 		return r.refused(back, err)
 	}
-	page.Spans = r.choice(reportsPath, page.Takings.Compared.GetSpan())
+	page.Spans = r.choice(reportsPath, page.Takings.Compared.GetSpan(), option{q.currency, "currency"})
+	page.Currencies = page.Takings.currencyLinks(func(code string) string { return r.with("currency", code) })
 	return r.render("reports", page)
 }
 

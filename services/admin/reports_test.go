@@ -222,6 +222,16 @@ func TestReports(t *testing.T) {
 		w.get("/reports/month?month=2026-10").must(t, "Report for October 2026", "Takings: Payment method", "Attendance: Weekday", "Customers: Week",
 			"Credits outstanding: Pass type", "Passes that expire: Pass type", "/reports/month?month=2026-09", "data-print")
 	})
+	t.Run("the overview and the page of a month have each currency of the takings", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.signIn()
+		withReports(w)
+		w.get("/reports?from=2026-10-01").must(t, `href="/reports?currency=EUR&amp;from=2026-10-01"`, `aria-current="true">GBP</a>`)
+		w.get("/reports?currency=EUR").must(t, `<input type="hidden" name="currency" value="EUR">`, "€960.00")
+		w.get("/reports/month?month=2026-10").must(t, `href="/reports/month?currency=EUR&amp;month=2026-10"`)
+		w.get("/reports/month?month=2026-10&currency=EUR").must(t, `href="/reports/month?currency=EUR&amp;month=2026-09"`)
+	})
 	t.Run("an unknown report does not exist", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
