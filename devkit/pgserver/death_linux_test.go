@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // TestParentKilled runs on Linux only, because other kernels do not end a server whose parent was
@@ -36,7 +35,7 @@ func TestParentKilled(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 		stop(t, s)
-		eventually(t, 10*time.Second, noneOn(t, filepath.Join(dir, "data")))
+		eventually(t, noneOn(t, filepath.Join(dir, "data")))
 	})
 	t.Run("PostgreSQL ends even if no other server is started (3)", func(t *testing.T) {
 		h := startHolder(t, self, dir, nil)
@@ -44,7 +43,7 @@ func TestParentKilled(t *testing.T) {
 		if err := h.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, 10*time.Second, noneOn(t, filepath.Join(dir, "data")))
+		eventually(t, noneOn(t, filepath.Join(dir, "data")))
 	})
 	t.Run("Start ends a server that did not end with its parent (2)", func(t *testing.T) {
 		// Without a death signal, the server continues to run. The test gets the same state by

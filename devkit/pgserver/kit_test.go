@@ -27,12 +27,34 @@ import (
 // input is closed or it is killed. The value is the server's directory.
 const holderEnv = "PGSERVER_TEST_HOLD"
 
+// patience limits the waits for what another process or goroutine ends by itself.
+const patience = time.Minute
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(holderEnv); dir != "" {
 		hold(dir)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	code := m.Run()
+	if code == 0 {
+		code = checkGoroutines()
+	}
+	os.Exit(code)
+}
+
+// checkGoroutines returns the exit code of the tests: 1 if goroutines are left that do not end.
+func checkGoroutines() int {
+	deadline := time.Now().Add(patience)
+	for {
+		err := goleak.Find()
+		if err == nil {
+			return 0
+		}
+		if time.Now().After(deadline) {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 }
 
 // serverInfo is what the holder prints about its server.
@@ -183,16 +205,16 @@ func value(t *testing.T, url, sql string) string {
 }
 
 // eventually waits until cond returns nil. It is for conditions that another process fulfils.
-func eventually(t *testing.T, timeout time.Duration, cond func() error) {
+func eventually(t *testing.T, cond func() error) {
 	t.Helper()
-	deadline := time.Now().Add(timeout)
+	deadline := time.Now().Add(patience)
 	for {
 		err := cond()
 		if err == nil {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %s: %v", timeout, err)
+			t.Fatalf("not within %s: %v", patience, err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

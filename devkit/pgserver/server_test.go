@@ -95,7 +95,7 @@ func TestServer(t *testing.T) {
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
 		mustContain(t, s.Stop(over), "in time")
-		eventually(t, 10*time.Second, noneOn(t, dir))
+		eventually(t, noneOn(t, dir))
 		s = start(whole, Options{Dir: dir})
 		if got := value(t, s.AdminURL(), `select count(*)::text from kept`); got != "3" {
 			t.Errorf("%s rows are left", got)
@@ -120,7 +120,7 @@ func TestServer(t *testing.T) {
 		if err := <-waited; err != nil {
 			t.Errorf("Wait after Stop: %v", err)
 		}
-		eventually(t, 10*time.Second, noneOn(t, dir))
+		eventually(t, noneOn(t, dir))
 	})
 	t.Run("Remove leaves no files in the directory, even after Stop", func(t *testing.T) {
 		for range 2 {
@@ -292,7 +292,7 @@ func TestPort(t *testing.T) {
 		if !errors.Is(err, ErrPortTaken) {
 			t.Errorf("%v is not ErrPortTaken", err)
 		}
-		eventually(t, 10*time.Second, noneOn(t, dir))
+		eventually(t, noneOn(t, dir))
 	})
 	t.Run("another free port is used if another program takes the first one", func(t *testing.T) {
 		opts, err := Options{Dir: dir, Durable: Fast}.complete()
@@ -348,7 +348,7 @@ func TestCancel(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) || timeout > time.Minute {
 				t.Fatalf("after %s: %v", timeout, err)
 			}
-			eventually(t, 10*time.Second, noneOn(t, dir))
+			eventually(t, noneOn(t, dir))
 		}
 	})
 	t.Run("a start that is cancelled shortly before the server is ready leaves no process (3)", func(t *testing.T) {
@@ -360,7 +360,7 @@ func TestCancel(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
-		eventually(t, 10*time.Second, noneOn(t, dir))
+		eventually(t, noneOn(t, dir))
 		remove(t, start(t, Options{Dir: dir}))
 	})
 }

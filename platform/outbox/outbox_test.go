@@ -250,5 +250,5 @@ func TestRunLeaksNoGoroutines(t *testing.T) {
 	w.commit(t, o, w.events(10)...)
 	w.waitDrained(t)
 	stop()
-	goleak.VerifyNone(t, before)
+	testkit.Eventually(t, patience, func() error { return goleak.Find(before) })
 }
