@@ -49,6 +49,7 @@ func TestReplayWaitsForTheStandby(t *testing.T) {
 	t.Cleanup(func() { _ = admin.Close(context.Background()) })
 
 	needStandby(t, admin, "'nobody'")
+	awaitNeed(t, server.AdminURL(), admin)
 	w := world{db: db, company: id.New[id.Company]()}
 	first, second := make(chan error, 1), make(chan error, 1)
 	var answer string
@@ -86,23 +87,35 @@ func needStandby(t *testing.T, admin *pgx.Conn, names string) {
 			t.Fatal(err)
 		}
 	}
-	// The sessions read the setting again when they run their next statement.
-	var now string
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-		if err := admin.QueryRow(t.Context(), `show synchronous_standby_names`).Scan(&now); err != nil {
-			t.Fatal(err)
-		}
-		if (now == "") == (names == "''") {
-			return
-		}
+}
+
+// awaitNeed returns when commits wait for a standby. They do so only after the checkpointer, which runs on its own,
+// has read the setting. So another session commits until one of its commits waits, which then ends the session.
+func awaitNeed(t *testing.T, url string, admin *pgx.Conn) {
+	t.Helper()
+	probe, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("synchronous_standby_names is still %q", now)
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		for err == nil {
+			_, err = probe.Exec(context.Background(), `select pg_logical_emit_message(true, 'probe', '')`)
+		}
+		ended <- err
+	}()
+	if _, err := admin.Exec(t.Context(), `select pg_terminate_backend($1, 60000)`, awaitWaiting(t, admin, ended)); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	_ = probe.Close(context.WithoutCancel(t.Context()))
 }
 
 // awaitWaiting returns the session that waits for a standby. It fails t if the request is answered.
 func awaitWaiting(t *testing.T, admin *pgx.Conn, answered <-chan error) (pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		select {
 		case err := <-answered:
 			t.Fatalf("the request was answered before a standby had its commit: %v", err)
