@@ -56,6 +56,7 @@ type Limiter struct {
 	start   time.Time
 	name    string        // identifies this Limiter to the others
 	toShare chan struct{} // holds a signal if there may be unshared requests
+	waits   waits
 
 	creating singleflight.Group
 
@@ -78,8 +79,8 @@ func New(b *bus.Bus, o Options) *Limiter {
 	}
 	return &Limiter{
 		bus: b, window: o.Window, log: o.Log, metrics: newMetrics(), start: time.Now(), name: id.NewUUID().String(),
-		toShare: make(chan struct{}, 1),
-		keys:    newHistories(mostKeys, o.Window), streams: map[int]struct{}{},
+		toShare: make(chan struct{}, 1), waits: waits{answer: answerTime, creation: creationTime},
+		keys: newHistories(mostKeys, o.Window), streams: map[int]struct{}{},
 	}
 }
 

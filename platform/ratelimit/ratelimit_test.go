@@ -135,7 +135,7 @@ func TestRefusesWithoutNATS(t *testing.T) { // invariant 3
 		t.Errorf("%d requests were published, want those that passed", n)
 	}
 	t.Run("a process that received the count from another does not call NATS", func(t *testing.T) {
-		testkit.Eventually(t, 5*time.Second, func() error { return checkCount(two, "key_a", 5) })
+		testkit.Eventually(t, time.Minute, func() error { return checkCount(two, "key_a", 5) })
 		if d := two.Take(t.Context(), "key_a", 5); d.Allowed || d.Reset < Window/2 {
 			t.Errorf("got %+v", d)
 		}
@@ -150,7 +150,7 @@ func TestRefusesWithoutNATS(t *testing.T) { // invariant 3
 				t.Errorf("got %+v", d)
 			}
 		}
-		if n := asked(); n < 6 || n > 7 {
+		if n := asked(); n < 6 || n > 10 { // the first call may try several times, as its limiter does not know the stream
 			t.Errorf("%d requests were published", n)
 		}
 	})
@@ -174,18 +174,18 @@ func TestRemaining(t *testing.T) {
 	if n := take(t, "key_a", 100, 30, one); n != 30 {
 		t.Fatalf("%d of 30 passed", n)
 	}
-	testkit.Eventually(t, 5*time.Second, func() error { return checkCount(two, "key_a", 30) })
+	testkit.Eventually(t, time.Minute, func() error { return checkCount(two, "key_a", 30) })
 	if d := two.Take(t.Context(), "key_a", 100); !d.Allowed || d.Remaining != 69 || d.Reset > Window {
 		t.Errorf("got %+v", d)
 	}
-	testkit.Eventually(t, 5*time.Second, func() error { return checkCount(one, "key_a", 31) })
+	testkit.Eventually(t, time.Minute, func() error { return checkCount(one, "key_a", 31) })
 	if n := take(t, "key_a", 100, 100, one, two); n != 69 {
 		t.Errorf("%d passed, want as many as remained", n)
 	}
 }
 
 func TestManyKeys(t *testing.T) { // invariant 6
-	one, two := newLimiter(t, testkit.Bus(t), 0), newLimiter(t, testkit.Bus(t), 0)
+	one, two := newLimiter(t, testkit.Bus(t), long), newLimiter(t, testkit.Bus(t), long)
 	one.keys.most, two.keys.most = 500, 500
 	const keys = 3000
 	var wg sync.WaitGroup

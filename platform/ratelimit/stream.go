@@ -33,6 +33,12 @@ const (
 	pauseTime = time.Second
 )
 
+// waits has the times after which a request is decided locally, which the tests of exact limits make longer: answerTime
+// and creationTime.
+type waits struct {
+	answer, creation time.Duration
+}
+
 // answer is the server's result for a request.
 type answer int
 
@@ -107,14 +113,14 @@ func (l *Limiter) pauseCalls(until time.Duration, err error) {
 // publish publishes to the stream of the limit, and creates the stream if it is missing.
 func (l *Limiter) publish(ctx context.Context, key string, limit int) (answer, error) {
 	if l.hasStream(limit) {
-		a, err := l.request(ctx, key, limit, "", answerTime)
+		a, err := l.request(ctx, key, limit, "", l.waits.answer)
 		if !errors.Is(err, nats.ErrNoResponders) {
 			return a, err
 		}
 		// A memory stream does not survive a restart of its server.
-		return l.publishToNew(ctx, key, limit, answerTime)
+		return l.publishToNew(ctx, key, limit, l.waits.answer)
 	}
-	return l.publishToNew(ctx, key, limit, creationTime)
+	return l.publishToNew(ctx, key, limit, l.waits.creation)
 }
 
 // publishToNew tries to publish while the stream is being created. In a cluster, a new
@@ -211,7 +217,7 @@ func (l *Limiter) hasStream(limit int) bool {
 // Concurrent callers share one attempt, which continues if they give up.
 func (l *Limiter) create(ctx context.Context, limit int) <-chan singleflight.Result {
 	return l.creating.DoChan(strconv.Itoa(limit), func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), creationTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.waits.creation)
 		defer cancel()
 		_, err := l.bus.JetStream().CreateOrUpdateStream(ctx, l.stream(limit))
 		if err == nil {
