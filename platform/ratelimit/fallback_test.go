@@ -80,6 +80,12 @@ func TestFallback(t *testing.T) { // invariants 4 and 5
 func TestLostStreams(t *testing.T) { // invariant 5
 	l := newLimiter(t, testkit.Bus(t), 0)
 	l.Take(t.Context(), "key_a", 10)
+	testkit.Eventually(t, time.Minute, func() error { // a stream takes requests before the server lists it
+		if !l.hasStream(10) {
+			return errors.New("the stream is being created")
+		}
+		return nil
+	})
 	if err := l.bus.JetStream().DeleteStream(t.Context(), l.stream(10).Name); err != nil {
 		t.Fatal(err)
 	}
