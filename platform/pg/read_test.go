@@ -228,7 +228,7 @@ func TestRoundTrips(t *testing.T) {
 func TestStream(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
-	db := open(t, appURL, pg.Config{StatementTimeout: 100 * time.Millisecond})
+	db := open(t, appURL, pg.Config{})
 	company := id.New[id.Company]()
 	scope := pg.For(company)
 	seed(t, db, 1, company)
@@ -256,25 +256,26 @@ func TestStream(t *testing.T) {
 		}
 	})
 	t.Run("the statement timeout applies to a read but not to a stream", func(t *testing.T) {
-		const slow = `select pg_sleep(0.2)`
-		err := db.Read(t.Context(), scope, pg.Query{SQL: slow, Scan: drain})
+		const slow = `select pg_sleep(1)`
+		limited := open(t, appURL, pg.Config{StatementTimeout: 500 * time.Millisecond})
+		err := limited.Read(t.Context(), scope, pg.Query{SQL: slow, Scan: drain})
 		if !fault.Is(pg.Fault(err, nil), fault.Unavailable) {
 			t.Fatal(err)
 		}
-		if err := db.Stream(t.Context(), scope, slow, nil, func(pgx.Rows) error { return nil }); err != nil {
+		if err := limited.Stream(t.Context(), scope, slow, nil, func(pgx.Rows) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	})
 	t.Run("a stream whose reader gives up ends on the server too", func(t *testing.T) {
 		failure := errors.New("enough")
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		err := db.Stream(ctx, scope, `select generate_series(1, 1000000000)`, nil,
 			func(pgx.Rows) error { return failure })
 		if !errors.Is(err, failure) || ctx.Err() != nil {
 			t.Fatalf("got %v; reading on until %v", err, ctx.Err())
 		}
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, patience, func() error {
 			n := one[int64](t, db, scope, `select count(*) from pg_stat_activity
 				where datname = current_database() and query like '%1000000000%' and pid <> pg_backend_pid() and state = 'active'`)
 			if n > 0 {
