@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
@@ -100,7 +99,7 @@ func TestCutAtEachMessage(t *testing.T) {
 // settled returns the number of a company's things after all transactions of others have ended.
 func settled(t *testing.T, db *pg.DB, company id.Company) int {
 	t.Helper()
-	testkit.Eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, patience, func() error {
 		if n := one[int](t, db, pg.AllCompanies(), `select count(*)::integer from pg_locks l
 			join pg_class c on c.oid = l.relation where c.relname = 'things' and l.mode = 'RowExclusiveLock'
 			and l.database = (select oid from pg_database where datname = current_database())`); n > 0 {

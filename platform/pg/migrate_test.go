@@ -106,7 +106,7 @@ func TestMigrate(t *testing.T) {
 				done <- pg.Migrate(t.Context(), u.String(), with("0003_column.sql", `alter table things add column extra text;`))
 			}()
 			waiting := func(want int) {
-				testkit.Eventually(t, 10*time.Second, func() error {
+				testkit.Eventually(t, patience, func() error {
 					var n int
 					err := tx.QueryRow(ctx, `select count(*) from pg_locks where relation = 'things'::regclass and not granted`).Scan(&n)
 					if err == nil && n != want {
@@ -220,8 +220,8 @@ func TestOpen(t *testing.T) {
 	t.Run("returns an error after StartTimeout", func(t *testing.T) {
 		p, proxied := testkit.NewProxy(t, appURL)
 		p.Refuse.Store(1 << 30)
-		_, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(proxied), StartTimeout: 200 * time.Millisecond}, testkit.Log(t))
-		if err == nil || !strings.Contains(err.Error(), "did not answer within 200ms") {
+		_, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(proxied), StartTimeout: 2 * time.Second}, testkit.Log(t))
+		if err == nil || !strings.Contains(err.Error(), "did not answer within 2s") {
 			t.Fatal(err)
 		}
 		if p.Accepted.Load() < 2 {

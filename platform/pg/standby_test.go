@@ -23,7 +23,7 @@ func TestStandby(t *testing.T) {
 	standby := fakeStandby(t)
 	open := func(t *testing.T, cfg pg.Config) (*pg.DB, error) {
 		t.Helper()
-		cfg.StartTimeout = 5 * time.Second
+		cfg.StartTimeout = patience
 		db, err := pg.Open(t.Context(), cfg, slog.New(slog.DiscardHandler))
 		if err == nil {
 			t.Cleanup(db.Close)

@@ -254,7 +254,6 @@ func TestRotation(t *testing.T) {
 	if err := pg.CheckSchema(t.Context(), db, things()); err != nil {
 		t.Errorf("the second role lacks rights of the first: %v", err)
 	}
-	write(t, urlFile, []byte("postgres://half"))
 	write(t, urlFile, []byte("a URL that is none"))
 	step("a file that is no URL leaves the one before")
 	close(stop)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -270,7 +269,7 @@ func TestQueue(t *testing.T) {
 					return nil
 				})
 			}()
-			testkit.Eventually(t, 10*time.Second, func() error {
+			testkit.Eventually(t, patience, func() error {
 				// Another transaction each time, because one sees only the sessions of its first look.
 				waits, err := pg.One[bool](t.Context(), db, pg.AllCompanies(), `select exists(select from pg_locks where not granted
 					and pid in (select pid from pg_stat_activity where datname = current_database()))`)
