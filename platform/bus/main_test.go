@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 func event(subject, payload string) bus.Message {
 	return bus.Message{

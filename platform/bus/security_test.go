@@ -74,9 +74,15 @@ func replace(t *testing.T, path string, text []byte) {
 	}
 }
 
+// try connects to a server that accepts the client.
 func try(t *testing.T, url string, s bus.Security) (*bus.Bus, error) {
 	t.Helper()
-	b, err := bus.Connect(t.Context(), bus.Config{URL: url, StartTimeout: time.Second, Security: s}, testkit.Log(t))
+	return tryFor(t, time.Minute, url, s)
+}
+
+func tryFor(t *testing.T, limit time.Duration, url string, s bus.Security) (*bus.Bus, error) {
+	t.Helper()
+	b, err := bus.Connect(t.Context(), bus.Config{URL: url, StartTimeout: limit, Security: s}, testkit.Log(t))
 	if err == nil {
 		t.Cleanup(b.Close)
 	}
@@ -131,7 +137,8 @@ func TestSecurity(t *testing.T) {
 			CAFile: trusted, CertFile: theirs.Path(mtlstest.CertFile), KeyFile: theirs.Path(mtlstest.KeyFile)}, ""},
 	} {
 		t.Run("refuses with the reason: "+name, func(t *testing.T) {
-			if _, err := try(t, tt.url, tt.with); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Parallel() // each waits until the limit
+			if _, err := tryFor(t, 5*time.Second, tt.url, tt.with); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
