@@ -106,7 +106,11 @@ type NATSServer struct {
 // NewNATSServer starts a NATS server that only t uses.
 func NewNATSServer(t testing.TB) *NATSServer {
 	t.Helper()
-	s := &NATSServer{dir: t.TempDir(), port: natsserver.RANDOM_PORT}
+	port, err := process.ports.take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &NATSServer{dir: t.TempDir(), port: port}
 	s.Start(t)
 	t.Cleanup(s.stop)
 	return s
@@ -151,7 +155,7 @@ func (s *NATSServer) Wipe(t testing.TB) {
 	}
 }
 
-const natsStartTime = 20 * time.Second
+const natsStartTime = time.Minute
 
 func (s *NATSServer) start() error {
 	s.mu.Lock()

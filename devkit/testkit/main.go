@@ -24,6 +24,7 @@ type shared struct {
 
 	server    onceServer
 	templates sync.Map // template key -> *template
+	ports     ports
 
 	busState
 }

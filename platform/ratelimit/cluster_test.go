@@ -3,8 +3,9 @@ package ratelimit
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,20 +21,14 @@ func newCluster(t *testing.T) []*natsserver.Server {
 	t.Helper()
 	var ports []int
 	var routes []*url.URL
-	var taken []net.Listener // until all ports are chosen
 	for range 3 {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		addr := testkit.FreeAddr(t)
+		port, err := strconv.Atoi(strings.TrimPrefix(addr, "127.0.0.1:"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		taken = append(taken, ln)
-		ports = append(ports, ln.Addr().(*net.TCPAddr).Port)
-		routes = append(routes, &url.URL{Scheme: "nats", Host: ln.Addr().String()})
-	}
-	for _, ln := range taken {
-		if err := ln.Close(); err != nil {
-			t.Fatal(err)
-		}
+		ports = append(ports, port)
+		routes = append(routes, &url.URL{Scheme: "nats", Host: addr})
 	}
 	var servers []*natsserver.Server
 	for i, port := range ports {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
@@ -55,7 +56,7 @@ type part struct {
 func newPart(t testing.TB, change func(*rpc.ServerOptions)) *part {
 	t.Helper()
 	p := &part{t: t, issuer: tokentest.New(t), company: id.New[id.Company](), log: &logBuffer{}}
-	p.serve("127.0.0.1:0", change)
+	p.serve(testkit.FreeAddr(t), change) // a test may serve on it again
 	p.conn = dial(t, p.addr, rpc.DialOptions{})
 	p.client = grpc_testing.NewTestServiceClient(p.conn)
 	return p

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -142,7 +141,7 @@ func prepare(t testing.TB) *running {
 	r := &running{t: t, nats: testkit.NewNATSServer(t), done: make(chan struct{}), key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))}
 	r.proxy, appURL = testkit.NewProxy(t, appURL)
 	r.env = config.Env{
-		"DATABASE_URL": appURL, "NATS_URL": r.nats.URL(), "GRPC_ADDR": freeAddr(t), "ADMIN_ADDR": freeAddr(t), "LOG_LEVEL": "error",
+		"DATABASE_URL": appURL, "NATS_URL": r.nats.URL(), "GRPC_ADDR": testkit.FreeAddr(t), "ADMIN_ADDR": testkit.FreeAddr(t), "LOG_LEVEL": "error",
 	}
 	r.bus = r.nats.Connect(t, bus.Config{})
 	if err := r.bus.EnsureStreams(t.Context()); err != nil {
@@ -265,13 +264,3 @@ func (r *running) loseDatabase() {
 }
 
 func (r *running) regainDatabase() { r.proxy.Refuse.Store(0) }
-
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
-}

@@ -54,7 +54,7 @@ func startProcess(t *testing.T, kind string, args ...string) *process {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	p := &process{t: t, cmd: exec.CommandContext(ctx, self, args...)}
-	p.cmd.Env = []string{partEnv + "=" + kind, "ADMIN_ADDR=" + freeAddr(t), "PATH=" + os.Getenv("PATH")}
+	p.cmd.Env = []string{partEnv + "=" + kind, "ADMIN_ADDR=" + testkit.FreeAddr(t), "PATH=" + os.Getenv("PATH")}
 	p.cmd.Stderr = &p.stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {

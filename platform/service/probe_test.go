@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/config"
 )
 
@@ -50,7 +51,7 @@ func TestHealthCommand(t *testing.T) {
 		}
 	})
 	t.Run("fails if nothing listens", func(t *testing.T) {
-		if err := probe(t.Context(), config.Env{"ADMIN_ADDR": freeAddr(t)}, &bytes.Buffer{}); err == nil {
+		if err := probe(t.Context(), config.Env{"ADMIN_ADDR": testkit.FreeAddr(t)}, &bytes.Buffer{}); err == nil {
 			t.Error("a missing process is reported as ready")
 		}
 	})
