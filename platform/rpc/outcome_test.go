@@ -141,24 +141,31 @@ func TestNothingSecretIsLogged(t *testing.T) {
 
 func TestCallsThatTheCallerEnds(t *testing.T) {
 	p := newPart(t, nil)
-	ended := make(chan error, 1)
-	p.does(func(ctx context.Context) error {
-		<-ctx.Done()
-		ended <- ctx.Err()
-		return fmt.Errorf("query: %w", ctx.Err())
-	})
-	for name, end := range map[string]func(context.Context) (context.Context, context.CancelFunc){
-		"its deadline": func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, 50*time.Millisecond)
+	if _, err := p.client.EmptyCall(t.Context(), &grpc_testing.Empty{}); err != nil { // connects before a deadline begins
+		t.Fatal(err)
+	}
+	for name, end := range map[string]func(ctx context.Context, began <-chan struct{}) (context.Context, context.CancelFunc){
+		"its deadline": func(ctx context.Context, _ <-chan struct{}) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Second)
 		},
-		"its cancellation": func(ctx context.Context) (context.Context, context.CancelFunc) {
+		"its cancellation": func(ctx context.Context, began <-chan struct{}) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(50*time.Millisecond, cancel)
+			go func() {
+				<-began
+				cancel()
+			}()
 			return ctx, cancel
 		},
 	} {
 		t.Run(name+" also ends the method, and is not logged as an error", func(t *testing.T) {
-			ctx, cancel := end(p.reader())
+			began, ended := make(chan struct{}), make(chan error, 1)
+			p.does(func(ctx context.Context) error {
+				close(began)
+				<-ctx.Done()
+				ended <- ctx.Err()
+				return fmt.Errorf("query: %w", ctx.Err())
+			})
+			ctx, cancel := end(p.reader(), began)
 			defer cancel()
 			_, err := p.client.UnaryCall(ctx, &grpc_testing.SimpleRequest{})
 			is(t, err, fault.Unavailable, fault.ReasonServiceUnavailable)
@@ -184,20 +191,24 @@ func TestMessageSizes(t *testing.T) {
 	t.Run("a request can have 5 MiB and a response 16 MiB", func(t *testing.T) {
 		room := rpc.MaxMessage - around
 		req := &grpc_testing.SimpleRequest{ResponseSize: int32(room), Payload: &grpc_testing.Payload{Body: make([]byte, rpc.MaxRequest-around)}}
-		res, err := p.client.UnaryCall(p.reader(), req)
+		ctx, cancel := context.WithTimeout(p.reader(), patience)
+		defer cancel()
+		res, err := p.client.UnaryCall(ctx, req)
 		if err != nil || len(res.GetPayload().GetBody()) != room {
 			t.Fatalf("got %d bytes, %v", len(res.GetPayload().GetBody()), err)
 		}
 	})
 	t.Run("a larger message is refused by the sender and by the receiver", func(t *testing.T) {
 		big := &grpc_testing.SimpleRequest{Payload: &grpc_testing.Payload{Body: make([]byte, rpc.MaxRequest)}}
-		_, err := p.client.UnaryCall(p.reader(), big)
+		ctx, cancel := context.WithTimeout(p.reader(), patience)
+		defer cancel()
+		_, err := p.client.UnaryCall(ctx, big)
 		is(t, err, fault.TooLarge, fault.ReasonPayloadTooLarge)
 
 		_, err = p.strangersClient().UnaryCall(p.signed(), big)
 		is(t, err, fault.TooLarge, fault.ReasonPayloadTooLarge)
 
-		_, err = p.client.UnaryCall(p.reader(), &grpc_testing.SimpleRequest{ResponseSize: rpc.MaxMessage})
+		_, err = p.client.UnaryCall(ctx, &grpc_testing.SimpleRequest{ResponseSize: rpc.MaxMessage})
 		is(t, err, fault.TooLarge, fault.ReasonPayloadTooLarge)
 	})
 }

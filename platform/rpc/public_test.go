@@ -156,8 +156,10 @@ func TestPublicCallsDespiteSlowCallers(t *testing.T) {
 	for range 1000 {
 		group.Go(func() { _, _ = s.call(ctx, empty, header(16<<10)) })
 	}
+	calling, done := context.WithTimeout(t.Context(), patience)
+	defer done()
 	for range 100 {
-		if _, err := p.client.EmptyCall(t.Context(), &grpc_testing.Empty{}); err != nil {
+		if _, err := p.client.EmptyCall(calling, &grpc_testing.Empty{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -168,7 +170,7 @@ func TestPublicCallsDespiteSlowCallers(t *testing.T) {
 func TestResponseStreamsOutliveTheTimeForTheRequest(t *testing.T) {
 	t.Parallel()
 	states := health.NewServer()
-	p := newPart(t, func(o *rpc.ServerOptions) { o.Health, o.ReceiveWithin = states, 50*time.Millisecond })
+	p := newPart(t, func(o *rpc.ServerOptions) { o.Health, o.ReceiveWithin = states, 500*time.Millisecond })
 	watch, err := grpc_health_v1.NewHealthClient(p.conn).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +182,7 @@ func TestResponseStreamsOutliveTheTimeForTheRequest(t *testing.T) {
 		if err != nil || got.GetStatus() != want {
 			t.Fatalf("got %s, %v, want %s", got.GetStatus(), err, want)
 		}
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(time.Second)
 		states.SetServingStatus("", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	}
 }
@@ -217,7 +219,7 @@ func TestPublicCallsThatTheCallerCancels(t *testing.T) {
 	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
 		conn.WaitForStateChange(t.Context(), state)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	s, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, empty)
 	if err != nil {

@@ -285,7 +285,9 @@ func TestStreamsOfOneConnection(t *testing.T) {
 	}
 	cancel()
 	p.does(nil)
-	if _, err := p.client.UnaryCall(p.reader(), &grpc_testing.SimpleRequest{}); err != nil {
+	last, done := context.WithTimeout(p.reader(), patience)
+	defer done()
+	if _, err := p.client.UnaryCall(last, &grpc_testing.SimpleRequest{}); err != nil {
 		t.Errorf("after the streams have ended: %v", err)
 	}
 }
