@@ -122,6 +122,7 @@ func TestDrain(t *testing.T) {
 	t.Run("becomes unready, finishes a call in flight and refuses new ones", func(t *testing.T) {
 		r := prepare(t)
 		r.publishKeys()
+		r.env["SHUTDOWN_DRAIN"] = patience.String()
 		s := newSample()
 		r.start(s.part())
 		r.awaits()
@@ -197,7 +198,7 @@ func TestHealthOfNamedServices(t *testing.T) {
 	for _, name := range registered {
 		named(name, grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	watch, err := client.Watch(ctx, &grpc_health_v1.HealthCheckRequest{Service: registered[1]}, grpc.WaitForReady(true))
 	if err != nil {
@@ -338,10 +339,13 @@ func TestServeReturnsErrors(t *testing.T) {
 
 func TestServesDuringShutdownDelay(t *testing.T) {
 	r := prepare(t)
-	r.env["SHUTDOWN_DELAY"] = "3s"
+	r.env["SHUTDOWN_DELAY"] = "5s"
 	r.publishKeys()
 	r.start(newSample().part())
 	r.awaits()
+	if _, err := grpc_testing.NewTestServiceClient(r.conn).EmptyCall(t.Context(), &grpc_testing.Empty{}); err != nil { // connects before the delay begins
+		t.Fatal(err)
+	}
 	began := time.Now()
 	r.stop()
 	r.awaits("end")
@@ -355,7 +359,7 @@ func TestServesDuringShutdownDelay(t *testing.T) {
 	if err := r.wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	if took := time.Since(began); took < 3*time.Second {
+	if took := time.Since(began); took < 5*time.Second {
 		t.Errorf("it stopped after %s", took)
 	}
 }
