@@ -35,7 +35,7 @@ func startNATS(t *testing.T, change func(*natsserver.Options)) (*natsserver.Serv
 		s.Shutdown()
 		s.WaitForShutdown()
 	})
-	if !s.ReadyForConnections(20 * time.Second) {
+	if !s.ReadyForConnections(patience) {
 		t.Fatal("the server did not start")
 	}
 	return s, opts, fmt.Sprintf("nats://127.0.0.1:%d", s.Addr().(*net.TCPAddr).Port)
@@ -173,10 +173,10 @@ func goesOn(t *testing.T, b *bus.Bus, change func()) {
 	change()
 	select {
 	case <-again:
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("the bus does not reconnect")
 	}
-	testkit.Eventually(t, 30*time.Second, func() error { return b.Conn().FlushTimeout(5 * time.Second) })
+	testkit.Eventually(t, patience, func() error { return b.Conn().FlushTimeout(5 * time.Second) })
 }
 
 func TestRenewedFiles(t *testing.T) {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 const (
-	patience = 30 * time.Second
+	patience = time.Minute
 	subject  = "customer.v1.customer_created"
 )
 

@@ -112,7 +112,7 @@ func (s *shop) answer() *privacyv1.CustomerDataErased {
 	select {
 	case e := <-s.heard:
 		return e
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatal("no answer")
 		return nil
 	}
@@ -217,7 +217,7 @@ func TestParticipant(t *testing.T) {
 		// It was redelivered: the first time it was not acknowledged.
 		select {
 		case <-erased:
-		case <-time.After(30 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the event was not redelivered")
 		}
 		if len(s.heard) != 0 {

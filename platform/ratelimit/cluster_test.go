@@ -49,7 +49,7 @@ func newCluster(t *testing.T) []*natsserver.Server {
 		servers = append(servers, s)
 	}
 	for _, s := range servers {
-		if !s.ReadyForConnections(20 * time.Second) {
+		if !s.ReadyForConnections(time.Minute) {
 			t.Fatal("a server did not start")
 		}
 	}

@@ -294,7 +294,7 @@ func TestFollow(t *testing.T) {
 		if _, err := b.Publish(t.Context(), []bus.Message{updated, created}); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 20*time.Second, func() error {
+		testkit.Eventually(t, time.Minute, func() error {
 			if got := w.kept(t); got != w.at("Asia/Tokyo", 2) {
 				return fmt.Errorf("the copy is %+v", got)
 			}
