@@ -63,6 +63,12 @@ func (p *Proxy) serve(running *sync.WaitGroup) {
 			continue
 		}
 		p.mu.Lock()
+		if p.Refuse.Load() > 0 { // since it was accepted, so that Cut may have missed it
+			p.mu.Unlock()
+			client.Close()
+			server.Close()
+			continue
+		}
 		p.conns = append(p.conns, client, server)
 		p.mu.Unlock()
 		var serverSpoke atomic.Bool
