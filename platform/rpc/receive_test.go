@@ -206,9 +206,9 @@ func (bytesCodec) Name() string { return "proto" }
 func TestLargestFaultArrives(t *testing.T) {
 	t.Parallel()
 	p := newPart(t, nil)
-	wide := make([]fault.Field, 340_000)
+	wide, text := make([]fault.Field, 340_000), strings.Repeat("é", 400)
 	for i := range wide {
-		wide[i] = fault.Field{Field: strings.Repeat("é", 400), Rule: "unique", Message: strings.Repeat("é", 400)}
+		wide[i] = fault.Field{Field: text, Rule: "unique", Message: text}
 	}
 	p.does(func(context.Context) error {
 		return &fault.Error{Kind: fault.Invalid, Reason: "WRONG", Message: strings.Repeat("é", 4000), Fields: wide}
