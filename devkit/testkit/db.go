@@ -27,7 +27,7 @@ const (
 	password  = "testkit"
 )
 
-const setupTimeout = 2 * time.Minute
+const setupTimeout = 5 * time.Minute
 
 // DB returns a database that only t uses, with the schema of m, opened with the application role. It
 // is dropped when t ends.
