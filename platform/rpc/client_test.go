@@ -322,7 +322,7 @@ func TestSeveralProcesses(t *testing.T) {
 	for n, p := range parts {
 		p.does(func(context.Context) error { calls[n].Add(1); return nil })
 	}
-	client := grpc_testing.NewTestServiceClient(dial(t, parts[0].addr+", "+parts[1].addr, rpc.DialOptions{}))
+	client := grpc_testing.NewTestServiceClient(dial(t, parts[0].addr+", "+parts[1].addr, rpc.DialOptions{Timeout: patience}))
 	call := func() error { _, err := client.EmptyCall(t.Context(), &grpc_testing.Empty{}); return err }
 
 	t.Run("share the calls of one client", func(t *testing.T) {

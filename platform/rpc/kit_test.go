@@ -57,7 +57,7 @@ func newPart(t testing.TB, change func(*rpc.ServerOptions)) *part {
 	t.Helper()
 	p := &part{t: t, issuer: tokentest.New(t), company: id.New[id.Company](), log: &logBuffer{}}
 	p.serve(testkit.FreeAddr(t), change) // a test may serve on it again
-	p.conn = dial(t, p.addr, rpc.DialOptions{})
+	p.conn = dial(t, p.addr, rpc.DialOptions{Timeout: patience})
 	p.client = grpc_testing.NewTestServiceClient(p.conn)
 	return p
 }

@@ -67,7 +67,7 @@ func newShop(t testing.TB) customerv1.CustomerServiceClient {
 	}
 	srv := rpc.NewServer(rpc.ServerOptions{Policy: policy})
 	customerv1.RegisterCustomerServiceServer(srv, shop{})
-	return customerv1.NewCustomerServiceClient(dial(t, serve(t, srv), rpc.DialOptions{}))
+	return customerv1.NewCustomerServiceClient(dial(t, serve(t, srv), rpc.DialOptions{Timeout: patience}))
 }
 
 // serve serves srv until the test ends, and returns its address.
@@ -285,9 +285,7 @@ func TestStreamsOfOneConnection(t *testing.T) {
 	}
 	cancel()
 	p.does(nil)
-	last, done := context.WithTimeout(p.reader(), patience)
-	defer done()
-	if _, err := p.client.UnaryCall(last, &grpc_testing.SimpleRequest{}); err != nil {
+	if _, err := p.client.UnaryCall(p.reader(), &grpc_testing.SimpleRequest{}); err != nil {
 		t.Errorf("after the streams have ended: %v", err)
 	}
 }

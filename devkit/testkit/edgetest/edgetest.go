@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -30,7 +31,7 @@ func Services(t *testing.T, o rpc.ServerOptions, register func(s grpc.ServiceReg
 	}
 	go func() { _ = srv.Serve(ln) }()
 	t.Cleanup(srv.Stop)
-	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
+	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
