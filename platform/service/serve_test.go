@@ -132,9 +132,13 @@ func TestDrain(t *testing.T) {
 		<-s.entered
 		r.stop()
 		r.awaits("sample")
-		if _, err := client.EmptyCall(t.Context(), &grpc_testing.Empty{}); !fault.Is(err, fault.Unavailable) {
-			t.Errorf("another call: %v", err)
-		}
+		testkit.Eventually(t, patience, func() error { // it becomes unready before it refuses calls
+			_, err := client.EmptyCall(t.Context(), &grpc_testing.Empty{})
+			if fault.Is(err, fault.Unavailable) {
+				return nil
+			}
+			return errors.Join(errors.New("another call was not refused"), err)
+		})
 		select {
 		case <-r.done:
 			t.Fatal("the service did not wait for the call")
