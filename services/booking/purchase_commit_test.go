@@ -79,7 +79,7 @@ func TestLockedCode(t *testing.T) {
 		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 			_, err := tx.Exec(ctx, `select from discount_codes for update`)
 			close(locked)
-			<-release
+			wait(ctx, release)
 			return err
 		})
 		if err != nil {
