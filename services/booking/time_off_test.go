@@ -73,7 +73,7 @@ func TestTimeOff(t *testing.T) {
 		w.exec(`update assignments set active = true`)
 	})
 	t.Run("the fields are checked", func(t *testing.T) {
-		now := time.Now().Truncate(time.Second)
+		now := time.Now().UTC().Truncate(time.Second)
 		for _, c := range []struct {
 			req  *bookingv1.CreateTimeOffRequest
 			want string
