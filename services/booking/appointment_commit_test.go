@@ -49,7 +49,7 @@ func TestFreedKeyOfAppointment(t *testing.T) { // invariant 32
 			a, err := p.tryBook(withKey(p.ctx, "second"), p.at("2030-01-07T14:00"))
 			done <- result{a, err}
 		}()
-		testkit.Eventually(t, 20*time.Second, func() error {
+		testkit.Eventually(t, time.Minute, func() error {
 			if one[int64](p.world, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) == 0 {
 				return errors.New("nobody waits for a lock")
 			}

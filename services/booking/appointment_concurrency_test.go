@@ -237,7 +237,7 @@ func (p *parlour) lockPerson(who *bookingv1.StaffMember) (release func()) {
 		ended <- p.db.InTx(p.t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 			_, err := tx.Exec(ctx, `select from staff where id = $1 for no key update`, idOf[id.StaffMember](p.t, who.GetId()))
 			close(locked)
-			<-done
+			wait(ctx, done)
 			return err
 		})
 	}()

@@ -36,7 +36,7 @@ func TestLockedPerson(t *testing.T) { // invariant 32
 				_, err := p.tryBook(p.ctx, p.at(local, by(p.lea)))
 				done <- err
 			}()
-			testkit.Eventually(t, 20*time.Second, func() error {
+			testkit.Eventually(t, time.Minute, func() error {
 				if one[int64](p.world, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) == 0 {
 					return errors.New("nobody waits for a lock")
 				}

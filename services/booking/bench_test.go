@@ -126,9 +126,7 @@ func BenchmarkSharedAppointments(b *testing.B) {
 			from (select '2030-01-01 18:00Z'::timestamptz + n / 16 * interval '1 day' + n % 16 * interval '30 minutes' as at
 				from generate_series(0, 16 * 120 - 1) n) n`, p.company, idOf[id.StaffMember](b, who))
 	}
-	if _, err := owner.Exec(b.Context(), `vacuum analyze`); err != nil {
-		b.Fatal(err)
-	}
+	vacuum(b, owner)
 	n := 0
 	for b.Loop() {
 		b.StopTimer()

@@ -132,7 +132,7 @@ func TestFinishClosings(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, time.Minute, func() error {
 			if one[int64](w, `select count(*) from event_dates where closing`) != 0 {
 				return errors.Join(errors.New("it is still closing"), w.server.finishClosings(t.Context()))
 			}
@@ -150,7 +150,7 @@ func TestFinishClosings(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- w.server.FinishClosings(ctx, service.NewJobs(testkit.Log(t))) }()
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, time.Minute, func() error {
 			if one[int64](w, `select count(*) from event_dates where closing`) != 0 {
 				return errors.New("it is still closing")
 			}

@@ -99,7 +99,7 @@ func TestCopies(t *testing.T) {
 		if _, err := b.Publish(t.Context(), all); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 20*time.Second, func() error {
+		testkit.Eventually(t, time.Minute, func() error {
 			if n := one[int64](w, `select count(*) from customers`); n != 2000 {
 				return fmt.Errorf("%d customers", n)
 			}

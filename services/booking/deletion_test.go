@@ -304,7 +304,7 @@ func (w *world) lockDate(e *bookingv1.Event, last ...func(ctx context.Context, t
 		err := w.db.InTx(w.t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 			_, err := tx.Exec(ctx, store.LockDatesAloneSQL, w.company, []id.EventDate{date})
 			close(locked)
-			<-done
+			wait(ctx, done)
 			for _, change := range last {
 				err = errors.Join(err, change(ctx, tx))
 			}
@@ -325,6 +325,15 @@ const waitingSQL = `select count(*) from pg_stat_activity
 func (w *world) waitsFor(table string) {
 	w.t.Helper()
 	w.eventually("a wait for "+table, func() bool { return one[int64](w, waitingSQL, table) > 0 })
+}
+
+// wait waits until done is closed, or until the test has ended, which would otherwise wait for ever for the
+// connection of a lock that it did not release.
+func wait(ctx context.Context, done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
 }
 
 // fenced returns a channel that is closed when the fence of a deletion waits.
@@ -388,7 +397,12 @@ func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1, 15 and 22
 	}
 	left := make([]belongings, customers)
 	together(customers, func(i int) {
-		for owns(ids[i]).Confirmed < int64(5+i) && t.Context().Err() == nil { // spread the deletions over the run
+		enough := time.Now().Add(2 * time.Minute)
+		for owns(ids[i]).Confirmed < int64(5+i) { // spread the deletions over the run
+			if time.Now().After(enough) {
+				t.Errorf("customer %d has %+v", i, owns(ids[i]))
+				break
+			}
 			time.Sleep(5 * time.Millisecond)
 		}
 		w.customers.deletes(ids[i])

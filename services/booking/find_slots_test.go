@@ -286,9 +286,7 @@ func BenchmarkFindSlots(b *testing.B) {
 	plain, owner := newPlanWorld(b)
 	w := newSlotWorldOn(plain)
 	w.fillSlots()
-	if _, err := owner.Exec(b.Context(), `vacuum analyze`); err != nil {
-		b.Fatal(err)
-	}
+	vacuum(b, owner)
 	req := &bookingv1.FindSlotsRequest{AppointmentTypeId: w.kind.String(), From: "2030-01-02", To: "2030-02-01", Explain: true}
 	for b.Loop() {
 		resp, err := w.appointments.FindSlots(w.ctx, req)

@@ -14,6 +14,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/service"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
 )
@@ -97,16 +98,15 @@ func (w *mixedWorld) work(client int) {
 func (w *mixedWorld) buy(ctx context.Context, process int, key string, req *bookingv1.CreateTransactionRequest) {
 	var resp *bookingv1.CreateTransactionResponse
 	var err error
-	for {
+	// The job finishes after half a minute what an attempt could not undo in time.
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		resp, err = w.servers[process%len(w.servers)].CreateTransaction(ctx, req)
 		if err == nil || fault.From(err).Reason != fault.ReasonIdempotencyInProgress && !fault.Is(err, fault.Unavailable) {
 			break // otherwise another attempt with the key is in progress, or is being undone
 		}
-		select {
-		case <-ctx.Done():
-			w.t.Error(ctx.Err())
+		if time.Now().After(deadline) {
+			w.t.Errorf("the outcome of %q is not known: %v", key, err)
 			return
-		case <-time.After(5 * time.Millisecond):
 		}
 	}
 	w.mu.Lock()
@@ -135,7 +135,14 @@ func (w *mixedWorld) buy(ctx context.Context, process int, key string, req *book
 func TestMixedPurchases(t *testing.T) { // invariants 1, 2 and 15
 	t.Parallel()
 	w := newMixedWorld(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var jobs sync.WaitGroup
+	jobs.Go(func() {
+		_ = service.NewJobs(testkit.Log(t)).Every(ctx, "undo_pending", expiriesEvery, w.server.undoPending)
+	})
 	together(mixedClients, w.work)
+	stop()
+	jobs.Wait()
 	for _, reason := range []string{model.ReasonEventFull, "PASS_EXHAUSTED", fault.ReasonIdempotencyKeyReused} {
 		if w.refused[reason] == 0 {
 			t.Errorf("nothing was refused with %s, so the test does not contend for it: %v", reason, w.refused)

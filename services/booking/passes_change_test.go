@@ -2,10 +2,24 @@ package booking
 
 import (
 	"context"
+	"testing"
+	"time"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/zone"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
 )
+
+// localDay returns the day on which a date starts in its zone, as the pass service knows it.
+func localDay(t testing.TB, d *bookingv1.EventDate) string {
+	t.Helper()
+	loc, err := zone.Load(d.GetTimezone())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.GetStartsAt().AsTime().In(loc).Format(time.DateOnly)
+}
 
 // fakeChange is a change of the credits of a booking.
 type fakeChange struct {

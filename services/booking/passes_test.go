@@ -75,6 +75,13 @@ func (f *fakePasses) setBefore(before func(call string) error) {
 	f.before = before
 }
 
+// works removes before and after while calls can be in progress.
+func (f *fakePasses) works() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before, f.after = nil, nil
+}
+
 var errPassAway = fault.Away(errors.New("the pass service is away"))
 
 func (f *fakePasses) call(name string, do func() error) error {

@@ -94,9 +94,7 @@ func TestSlowAppointmentPlans(t *testing.T) {
 		if _, err := owner.Exec(t.Context(), fillBookingsSQL, w.company, size); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-			t.Fatal(err)
-		}
+		vacuum(t, owner)
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			for _, s := range statements {
 				t.Run(fmt.Sprintf("%s with a %s after %d rows cost the same (invariant 14)", s.name, mode, size), func(t *testing.T) {

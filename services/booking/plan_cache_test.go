@@ -35,9 +35,8 @@ func TestHotStatementsAreNotPlannedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer owner.Close(context.Background())
-	if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-		t.Fatal(err)
-	}
+	withoutAutovacuum(t, owner)
+	vacuum(t, owner)
 	const runs = 12
 	for range runs {
 		e := w.event(w.ctx, nil)

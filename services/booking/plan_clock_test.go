@@ -39,9 +39,7 @@ func TestTestClockPlans(t *testing.T) {
 		test.setClock(time.Duration(i%2)*30*time.Minute, 2) // nothing is due
 		fill(test.company, 200)
 	}
-	if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-		t.Fatal(err)
-	}
+	vacuum(t, owner)
 	now, limit := time.Now(), int32(expiryBatch)
 	for name, s := range map[string]struct {
 		sql  string

@@ -1,12 +1,10 @@
 package booking
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
@@ -103,19 +101,7 @@ func TestSlowEventListPlans(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// While another transaction can see older rows, not all pages are marked as all-visible.
-		testkit.Eventually(t, 30*time.Second, func() error {
-			if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-				return err
-			}
-			var ready bool
-			err := owner.QueryRow(t.Context(), `select bool_and(relallvisible >= relpages) from pg_class
-				where relname in ('events', 'bookings')`).Scan(&ready)
-			if err == nil && !ready {
-				err = errors.New("not all rows are visible to all")
-			}
-			return err
-		})
+		vacuum(t, owner)
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			for _, s := range list {
 				t.Run(fmt.Sprintf("%s with a %s after %d rows depends only on the event (invariant 14)", s.name, mode, size), func(t *testing.T) {

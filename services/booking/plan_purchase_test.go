@@ -48,9 +48,7 @@ func TestPurchasePlans(t *testing.T) {
 			select $1, gen_random_uuid(), 'x', 'x', 'x@example.com', 1 from generate_series(1, $2::integer)`, w.company, size)
 		for _, analyzed := range []bool{false, true} {
 			if analyzed {
-				if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-					t.Fatal(err)
-				}
+				vacuum(t, owner)
 			}
 			for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 				for _, s := range statements {
@@ -91,9 +89,7 @@ func TestHistoryPlans(t *testing.T) {
 	}
 	w.exec(`insert into booking_history (company_id, booking_id, sequence, action, at, actor, details)
 		select company_id, md5(n::text)::uuid, sequence, action, at, actor, details from booking_history, generate_series(1, 5000) n`)
-	if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-		t.Fatal(err)
-	}
+	vacuum(t, owner)
 	which := idOf[id.Booking](t, b)
 	for name, s := range map[string]struct {
 		sql  string

@@ -70,9 +70,7 @@ func TestSlowCalendarPlans(t *testing.T) {
 		if _, err := owner.Exec(t.Context(), `update transactions set purchaser_id = $2 where company_id = $1`, w.company, ann); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-			t.Fatal(err)
-		}
+		vacuum(t, owner)
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			for _, s := range statements {
 				t.Run(fmt.Sprintf("%s with a %s after %d rows cost the same (invariant 14)", s.name, mode, size), func(t *testing.T) {
@@ -117,9 +115,7 @@ func TestSummaryPlans(t *testing.T) {
 	now := time.Now()
 	for _, analyzed := range []bool{false, true} {
 		if analyzed {
-			if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-				t.Fatal(err)
-			}
+			vacuum(t, owner)
 		}
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			for _, c := range []struct {

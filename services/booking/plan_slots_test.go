@@ -26,9 +26,7 @@ func TestSlowSlotPlans(t *testing.T) {
 	// The week, its bounds in all zones and three days: less than two weeks.
 	const most = 14 * 10 * 16 * 2
 	// Without statistics, PostgreSQL uses the index of the exclusion constraint.
-	if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-		t.Fatal(err)
-	}
+	vacuum(t, owner)
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 		for _, staff := range []id.StaffMember{{}, ann} {
 			queries := store.CalendarQueries(w.company, w.kind, store.CalendarQuery{Staff: staff, From: from, Until: from.AddDate(0, 0, 1)})

@@ -31,9 +31,7 @@ func TestSlowStaffingPlans(t *testing.T) {
 	for day := range 365 / 5 {
 		w.exec(fillAssignmentsSQL, w.company, event, noon().AddDate(0, 0, 5*day), staff, 160*5)
 	}
-	if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-		t.Fatal(err)
-	}
+	vacuum(t, owner)
 	from := noon().Add(200*24*time.Hour + 15*time.Minute)
 	resources, starts, ends := []id.UUID{staff[0].UUID(), staff[1].UUID()}, []time.Time{from, from}, []time.Time{from.Add(time.Minute), from.Add(time.Minute)}
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
@@ -93,9 +91,7 @@ func TestSlowConflictPlans(t *testing.T) {
 	long := id.New[id.EventDate]()
 	w.exec(`insert into assignments (company_id, event_date_id, resource_id, kind, unit, position, taken_from, taken_until)
 		values ($1, $2, $3, 'staff', 0, 0, $4::timestamptz, $4::timestamptz + interval '30 days')`, w.company, long, ann, noon().AddDate(0, 0, 50))
-	if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-		t.Fatal(err)
-	}
+	vacuum(t, owner)
 	at := noon().AddDate(0, 0, 20)
 	none, times := []id.EventDate{long}, func(at time.Time) []time.Time { return []time.Time{at, at} }
 	for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {

@@ -73,9 +73,7 @@ func TestSlowWaitlistPlans(t *testing.T) {
 		if _, err := owner.Exec(t.Context(), fillWaitlistsSQL, w.company, size, idOf[id.Event](t, e.GetId())); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-			t.Fatal(err)
-		}
+		vacuum(t, owner)
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			for _, s := range list {
 				t.Run(fmt.Sprintf("%s with a %s after %d rows: costs the same", s.name, mode, size), func(t *testing.T) {

@@ -38,7 +38,7 @@ func TestLockedDate(t *testing.T) {
 			}
 		})
 	}
-	testkit.Eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, time.Minute, func() error {
 		if n := one[int64](w, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`); n != 1 {
 			return fmt.Errorf("%d statements wait for the lock, want 1", n)
 		}
@@ -79,7 +79,7 @@ func TestLockedCode(t *testing.T) {
 		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 			_, err := tx.Exec(ctx, `select from discount_codes for update`)
 			close(locked)
-			<-release
+			wait(ctx, release)
 			return err
 		})
 		if err != nil {
@@ -101,7 +101,7 @@ func TestLockedCode(t *testing.T) {
 			}
 		})
 	}
-	testkit.Eventually(t, 20*time.Second, func() error {
+	testkit.Eventually(t, time.Minute, func() error {
 		if n := w.booked(other); n != 30 {
 			return fmt.Errorf("%d spaces of the other date are booked", n)
 		}

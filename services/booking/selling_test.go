@@ -295,7 +295,7 @@ func TestCancellationPolicy(t *testing.T) {
 		if err != nil || resp.GetCancelledBookings() != 3 || w.booked(e) != 0 || w.published(subjectBookingCancelled) != before+3 {
 			t.Errorf("got %v, %v, %d booked", resp, err, w.booked(e))
 		}
-		testkit.Eventually(t, 5*time.Second, func() error {
+		testkit.Eventually(t, time.Minute, func() error {
 			if w.passes.credits(pass) != credits {
 				return fmt.Errorf("%d credits of %d", w.passes.credits(pass), credits)
 			}

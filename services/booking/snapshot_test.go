@@ -373,9 +373,7 @@ func TestSnapshotPlans(t *testing.T) {
 	w.exec(fillOffersSQL, w.company, 3000)
 	w.exec(`insert into booking_history (company_id, booking_id, sequence, action, at, actor, details, amount)
 		select $1, md5(n::text)::uuid, 1, 'refunded', now(), '', '{}', 1 from generate_series(1, 5000) n`, w.company)
-	if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
-		t.Fatal(err)
-	}
+	vacuum(t, owner)
 	for _, s := range []struct {
 		name, sql string
 		args      []any

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,8 +70,9 @@ func classOf(who *bookingv1.StaffAndRooms, offsets ...time.Duration) *bookingv1.
 	return req
 }
 
-// noon returns noon of the next day but one.
-func noon() time.Time { return time.Now().UTC().Truncate(24 * time.Hour).Add(60 * time.Hour) }
+// noon returns noon of the next day but one. It stays the same until the tests end, because a test that runs over
+// midnight needs one day.
+var noon = sync.OnceValue(func() time.Time { return time.Now().UTC().Truncate(24 * time.Hour).Add(60 * time.Hour) })
 
 // whoAndWhere describes the staff and rooms of a date.
 func whoAndWhere(d *bookingv1.EventDate) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -295,9 +296,13 @@ func TestTestClockAndPurchasesByPass(t *testing.T) { // invariants 15 and 30
 		if err != nil {
 			t.Fatal(err)
 		}
-		test.passes.setBefore(func(string) error { return errPassAway })
+		var called atomic.Bool // the payment begins after the commit that takes the space
+		test.passes.setBefore(func(string) error { called.Store(true); return errPassAway })
 		test.cancel(bought)
-		test.eventually("the call of the pass service", func() bool { return test.booked(e) == 1 })
+		test.eventually("the call of the pass service", called.Load)
+		if n := test.booked(e); n != 1 {
+			t.Errorf("%d spaces are taken", n)
+		}
 		test.passes.setBefore(nil)
 		live.later(model.PendingTime + 30*time.Second)
 		test.wantEntry(entry, "WAITING", 1, model.PassedOverPassAway)

@@ -73,7 +73,7 @@ func TestTimeOff(t *testing.T) {
 		w.exec(`update assignments set active = true`)
 	})
 	t.Run("the fields are checked", func(t *testing.T) {
-		now := time.Now().Truncate(time.Second)
+		now := time.Now().UTC().Truncate(time.Second)
 		for _, c := range []struct {
 			req  *bookingv1.CreateTimeOffRequest
 			want string
@@ -274,7 +274,7 @@ func TestTimeOffWaits(t *testing.T) {
 			_, err := w.timeOff(ada, 0, 5*time.Hour, false)
 			done <- err
 		}()
-		testkit.Eventually(t, 20*time.Second, func() error {
+		testkit.Eventually(t, time.Minute, func() error {
 			if one[int64](w, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) == 0 {
 				return errors.New("nobody waits for a lock")
 			}

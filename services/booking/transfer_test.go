@@ -338,7 +338,11 @@ func TestTransferUnderConcurrency(t *testing.T) { // invariants 22, 26 and 43
 		w.waitsFor("event_dates")
 		w.customers.deletes(ben)
 		all.Go(func() { deletion = w.confirmDeletion(ben) })
-		<-w.fenced()
+		select {
+		case <-w.fenced():
+		case <-time.After(time.Minute):
+			t.Error("the deletion does not wait")
+		}
 		release()
 		all.Wait()
 		if transfer != nil || deletion != nil || w.registration(b).GetBooking().GetBoughtFor().GetId() != ben.String() {

@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
@@ -94,13 +96,12 @@ func (w *world) later(by time.Duration) {
 // eventually waits for an effect that follows a commit.
 func (w *world) eventually(what string, ok func() bool) {
 	w.t.Helper()
-	for range 1000 {
-		if ok() {
-			return
+	testkit.Eventually(w.t, time.Minute, func() error {
+		if !ok() {
+			return errors.New("did not happen: " + what)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	w.t.Fatal("did not happen: " + what)
+		return nil
+	})
 }
 
 func TestJoiningAWaitlist(t *testing.T) {

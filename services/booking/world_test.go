@@ -235,10 +235,13 @@ func (w *world) published(subject string) int64 {
 	return one[int64](w, `select count(*) from outbox where subject = $1`, subject)
 }
 
-// exec changes rows that no RPC can change.
+// exec changes rows that no RPC can change. A statement can take any time, because some make many rows.
 func (w *world) exec(sql string, args ...any) {
 	w.t.Helper()
 	err := w.db.InTx(w.t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		if _, err := tx.Exec(ctx, `set local statement_timeout = 0`); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, sql, args...)
 		return err
 	})

@@ -74,7 +74,7 @@ func (q *testQueue) addWaiting(n int, key string, rows ...string) (*write, chan 
 // waiting polls until n writes wait for the key.
 func (q *testQueue) waiting(key string, n int) {
 	q.t.Helper()
-	testkit.Eventually(q.t, 10*time.Second, func() error {
+	testkit.Eventually(q.t, time.Minute, func() error {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		have := 0
@@ -93,7 +93,7 @@ func (q *testQueue) idle() { q.t.Helper(); idle(q.t, q.Queue) }
 
 func idle[R comparable, W any](t *testing.T, q *Queue[string, R, W]) {
 	t.Helper()
-	testkit.Eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, time.Minute, func() error {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		if len(q.queues) != 0 {
@@ -434,11 +434,15 @@ func TestRandomWrites(t *testing.T) { // invariants 1, 3 and 5
 		})
 		// Each write is added when the one before it has arrived and few are waiting, so that the
 		// order is known and no write is refused.
+		deadline := time.Now().Add(time.Minute)
 		for ready := false; !ready; runtime.Gosched() {
 			q.mu.Lock()
 			added := q.queues["a"]
 			ready = added != nil && added.arrivals > n && len(added.waiting) < maxWaiting/2
 			q.mu.Unlock()
+			if time.Now().After(deadline) {
+				t.Fatalf("write %d has not arrived, or the writes before it are not committed", n)
+			}
 		}
 	}
 	add(0, &randomWrite{rows: []int{-1}, holds: true}) // so that the key is never idle
