@@ -278,6 +278,7 @@ func TestPreviousRelease(t *testing.T) { // invariant 1
 
 func TestChoiceOfUnlimitedPass(t *testing.T) { // invariant 5
 	w := open(t)
+	w.startAtNoon()
 	customer := w.customer()
 	never := w.give(customer, membership)
 	neverTen := w.give(customer, func(r *passv1.CreatePassTypeRequest) { membership(r); r.UnlimitedUses, r.TotalUses = false, 10 })
