@@ -189,7 +189,7 @@ func (w *world) tryWrite(sql string, more ...any) error {
 // that.
 func (w *world) waitsFor(sql string, early chan error) {
 	w.t.Helper()
-	for range 1000 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), `select count(*) from pg_stat_activity
 			where datname = current_database() and wait_event_type = 'Lock' and query like '%' || left($1, 900) || '%'`, sql) // the view cuts off long queries
 		if err != nil {

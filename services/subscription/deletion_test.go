@@ -113,7 +113,7 @@ func (w *world) hold(sql string) (release func()) {
 // waitsFor waits until a statement waits for a lock. It fails if early receives a result before that.
 func (w *world) waitsFor(sql string, early chan error) {
 	w.t.Helper()
-	for range 1000 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if w.count(`select count(*) from pg_stat_activity
 			where datname = current_database() and wait_event_type = 'Lock' and query like '%' || left($1, 900) || '%'`, sql) > 0 {
 			return
