@@ -306,7 +306,7 @@ func TestFairness(t *testing.T) {
 	for _, hanging := range []int{1, 9} {
 		t.Run(fmt.Sprintf("%d of %d endpoints hang and hold up nobody (4)", hanging, endpoints), func(t *testing.T) {
 			settings := quick()
-			settings.Timeout, settings.Lease = time.Minute, 2*time.Minute
+			settings.Timeout, settings.Lease = 5*patience, 10*patience
 			w := open(t, settings)
 			release := make(chan struct{})
 			t.Cleanup(func() { close(release) })
@@ -341,7 +341,6 @@ func TestEngineStopsAndCrashes(t *testing.T) {
 		settings := quick()
 		settings.EndpointConcurrency = 2
 		settings.Lease = time.Hour
-		settings.Timeout = 5 * time.Second
 		w := open(t, settings)
 		gate := make(chan struct{})
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { <-gate })

@@ -102,7 +102,7 @@ func newGate(t *testing.T) gate {
 // an hour.
 func openHeld(t *testing.T, p pulse) (*world, gate) {
 	settings := quick()
-	settings.EndpointConcurrency, settings.Timeout, settings.Lease, settings.Sweep = 2, time.Minute, time.Hour, time.Hour
+	settings.EndpointConcurrency, settings.Timeout, settings.Lease, settings.Sweep = 2, 5*patience, time.Hour, time.Hour
 	w := openStopped(t, settings)
 	w.engine.pulse = p
 	w.start()
