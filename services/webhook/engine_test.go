@@ -123,7 +123,7 @@ func TestRetries(t *testing.T) {
 	t.Parallel()
 	t.Run("three retries follow the first attempt at growing delays, then the delivery fails", func(t *testing.T) {
 		t.Parallel()
-		w := open(t, quick())
+		w := openSteady(t, quick())
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
 		e := w.endpoint(r.URL)
 		w.bookings(1)
@@ -192,7 +192,7 @@ func TestRetries(t *testing.T) {
 	})
 	t.Run("Retry-After of a 429 delays the retry if it is later than the schedule", func(t *testing.T) {
 		t.Parallel()
-		w := open(t, quick())
+		w := openSteady(t, quick())
 		var n atomic.Int32
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) {
 			if n.Add(1) == 1 {
@@ -229,7 +229,7 @@ func TestRetries(t *testing.T) {
 
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	w := open(t, quick())
+	w := openSteady(t, quick())
 	var fail atomic.Bool
 	fail.Store(true)
 	r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) {

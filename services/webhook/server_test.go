@@ -428,7 +428,7 @@ func TestEndpoints(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	t.Parallel()
-	w := open(t, quick())
+	w := openSteady(t, quick())
 	good := newReceiver(t, nil)
 	bad := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) })
 	e := w.endpoint(good.URL).GetEndpoint().GetId()

@@ -108,12 +108,7 @@ func openHeld(t *testing.T, p pulse) (*world, gate) {
 	w.start()
 	r := newGate(t)
 	w.endpoint(r.URL)
-	waitFor(t, func() error {
-		if w.workers() != 1 {
-			return fmt.Errorf("it has not registered")
-		}
-		return nil
-	})
+	w.awaitRegistration()
 	w.settings.EndpointConcurrency = 16
 	w.bookings(60)
 	r.wait(t, 2)
@@ -140,7 +135,7 @@ func TestTakingOver(t *testing.T) {
 	})
 	t.Run("a process that was paused begins nothing that others may have, and then is a new worker (3)", func(t *testing.T) {
 		t.Parallel()
-		w, r := openHeld(t, pulse{every: time.Hour, fresh: time.Hour, lost: time.Hour}) // reports only when the test calls it
+		w, r := openHeld(t, slowPulse()) // reports only when the test calls it
 		paused := w.engine
 		former := paused.own.worker
 		paused.mu.Lock()

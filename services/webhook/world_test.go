@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -81,6 +82,34 @@ func open(t testing.TB, settings Delivery) *world {
 	w := openStopped(t, settings)
 	w.start()
 	return w
+}
+
+// openSteady is open for tests of times. The engine reports only once, so it stays registered, and its time is that of
+// the test: on a busy machine, the differences that it measures between the clocks change by more than these times.
+func openSteady(t testing.TB, settings Delivery) *world {
+	t.Helper()
+	w := openStopped(t, settings)
+	w.engine.pulse = slowPulse()
+	w.start()
+	w.awaitRegistration()
+	w.engine.offset.Store(0) // the database has the same clock
+	return w
+}
+
+// slowPulse is longer than any test.
+func slowPulse() pulse { return pulse{every: time.Hour, fresh: time.Hour, lost: time.Hour} }
+
+// awaitRegistration waits until the engine may send.
+func (w *world) awaitRegistration() {
+	w.t.Helper()
+	waitFor(w.t, func() error {
+		w.engine.mu.Lock()
+		defer w.engine.mu.Unlock()
+		if !w.engine.registered() {
+			return errors.New("the engine is not registered")
+		}
+		return nil
+	})
 }
 
 // openStopped returns a world whose engine does not run yet.
