@@ -89,10 +89,13 @@ func TestDelivering(t *testing.T) {
 		s.StartTLS()
 		t.Cleanup(s.Close)
 		w.endpoint(s.URL)
+		began := time.Now()
 		w.bookings(200)
 		w.settled()
-		if second.Load() != 200 || fresh.Load() > minConcurrency {
-			t.Errorf("%d requests over HTTP/2, %d connections", second.Load(), fresh.Load())
+		// A busy machine can leave the connections idle for too long.
+		most := minConcurrency * int32(1+time.Since(began)/longestIdle)
+		if second.Load() != 200 || fresh.Load() > most {
+			t.Errorf("%d requests over HTTP/2, %d connections, want at most %d", second.Load(), fresh.Load(), most)
 		}
 	})
 	t.Run("an endpoint gets only its subscribed events, and only while it is enabled", func(t *testing.T) {

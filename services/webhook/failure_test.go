@@ -283,10 +283,15 @@ func TestBrokenConnections(t *testing.T) {
 			if n, failed := requests.Load(), counterOf(w.engine.metrics.attempts.WithLabelValues(failureReset)); n != pauses+1 || failed != 0 {
 				t.Errorf("%d requests for %d attempts; %v failed, want none", n, pauses+1, failed)
 			}
-			w.bookings(1) // immediately, over the same connection
-			w.settled()
-			if n, failed := requests.Load(), counterOf(w.engine.metrics.attempts.WithLabelValues(failureReset)); n != pauses+2 || failed != 1 {
-				t.Errorf("%d requests for %d attempts; %v failed, want the one whose connection was closed", n, pauses+2, failed)
+			resets := func() float64 { return counterOf(w.engine.metrics.attempts.WithLabelValues(failureReset)) }
+			attempts := int64(pauses + 1)
+			for resets() == 0 && attempts < 50 { // a busy machine is not always soon enough to use the same connection
+				w.bookings(1)
+				w.settled()
+				attempts++
+			}
+			if n := requests.Load(); n != attempts || resets() != 1 {
+				t.Errorf("%d requests for %d attempts; %v failed, want the one whose connection was closed", n, attempts, resets())
 			}
 		})
 	}
