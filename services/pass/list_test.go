@@ -131,18 +131,12 @@ func TestPassLists(t *testing.T) {
 // addPasses adds n copies of a pass, each of another customer.
 func (w *world) addPasses(n int) {
 	w.t.Helper()
-	err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, `with added as (
-				insert into customer_passes (company_id, id, customer_id, pass_type_id, total_uses, remaining_uses, start_date, expiry_date, status, version, created_at, updated_at)
-				select company_id, gen_random_uuid(), gen_random_uuid(), pass_type_id, total_uses, 0, start_date, expiry_date, status, 1,
-					created_at + g * interval '1 s', updated_at + g * interval '1 s'
-				from (select * from customer_passes limit 1) p, generate_series(1, $1::integer) g returning company_id, customer_id)
-			insert into customers (company_id, id) select company_id, customer_id from added`, n)
-		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.exec(`with added as (
+			insert into customer_passes (company_id, id, customer_id, pass_type_id, total_uses, remaining_uses, start_date, expiry_date, status, version, created_at, updated_at)
+			select company_id, gen_random_uuid(), gen_random_uuid(), pass_type_id, total_uses, 0, start_date, expiry_date, status, 1,
+				created_at + g * interval '1 s', updated_at + g * interval '1 s'
+			from (select * from customer_passes limit 1) p, generate_series(1, $1::integer) g returning company_id, customer_id)
+		insert into customers (company_id, id) select company_id, customer_id from added`, n)
 }
 
 // vacuum does what autovacuum would do at some time later. It marks every page of the lists as visible to all

@@ -22,10 +22,13 @@ func membership(r *passv1.CreatePassTypeRequest) {
 	r.NeverExpires, r.ValidityCount, r.ValidityUnit = true, 0, 0
 }
 
-// exec runs a statement for the company of w.
+// exec runs a statement for the company of w, which can take longer than the statement timeout.
 func (w *world) exec(sql string, args ...any) {
 	w.t.Helper()
 	err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+		if _, err := tx.Exec(ctx, `set local statement_timeout = 0`); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, sql, args...)
 		return err
 	})
