@@ -154,11 +154,13 @@ func (w *world) holdCommit(sql string, more ...any) (commit func()) {
 func (w *world) holdTx(outcome error, sql string, more ...any) (end func()) {
 	w.t.Helper()
 	locked, done := make(chan struct{}), make(chan struct{})
+	isLocked := sync.OnceFunc(func() { close(locked) })
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		defer isLocked() // also if the transaction does not begin
 		err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 			_, err := tx.Exec(ctx, sql, append([]any{w.company}, more...)...)
-			close(locked)
+			isLocked()
 			<-done
 			return cmp.Or(err, outcome)
 		})

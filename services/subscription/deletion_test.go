@@ -94,11 +94,13 @@ func (w *world) hold(sql string) (release func()) {
 	w.t.Helper()
 	locked, done := make(chan struct{}), make(chan struct{})
 	undo := errors.New("undo")
+	isLocked := sync.OnceFunc(func() { close(locked) })
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		defer isLocked() // also if the transaction does not begin
 		err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 			_, err := tx.Exec(ctx, sql, w.company)
-			close(locked)
+			isLocked()
 			<-done
 			return cmp.Or(err, undo)
 		})

@@ -281,11 +281,13 @@ func TestSendWindow(t *testing.T) {
 func (w *world) lockOutcomes() (unlock func()) {
 	w.t.Helper()
 	locked, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	isLocked := sync.OnceFunc(func() { close(locked) })
 	go func() {
 		defer close(done)
+		defer isLocked() // also if the transaction does not begin
 		err := w.db.InTx(context.Background(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 			_, err := tx.Exec(ctx, `lock table attempts in share mode`)
-			close(locked)
+			isLocked()
 			<-release
 			return err
 		})
