@@ -382,8 +382,8 @@ func TestEngineStopsAndCrashes(t *testing.T) {
 	t.Run("engines that crash at any moment lose nothing, and repeat only what was in flight (2)", func(t *testing.T) {
 		t.Parallel()
 		settings := quick()
-		// Long enough for a busy machine, where a delivery waits before it is sent.
-		settings.Lease, settings.Timeout, settings.Concurrency = 3500*time.Millisecond+leaseMargin, 2500*time.Millisecond, 64
+		// Long enough for a busy machine: a request that takes too long is sent again, too.
+		settings.Lease, settings.Timeout, settings.Concurrency = 20*time.Second+leaseMargin, 10*time.Second, 64
 		w := openStopped(t, settings)
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Millisecond) })
 		for range 3 {
