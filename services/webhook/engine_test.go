@@ -382,8 +382,7 @@ func TestEngineStopsAndCrashes(t *testing.T) {
 	t.Run("engines that crash at any moment lose nothing, and repeat only what was in flight (2)", func(t *testing.T) {
 		t.Parallel()
 		settings := quick()
-		// Long enough for a busy machine: a request that takes too long is sent again, too.
-		settings.Lease, settings.Timeout, settings.Concurrency = 20*time.Second+leaseMargin, 10*time.Second, 64
+		settings.Concurrency = 64
 		w := openStopped(t, settings)
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Millisecond) })
 		for range 3 {
@@ -424,10 +423,12 @@ func TestEngineStopsAndCrashes(t *testing.T) {
 	})
 	t.Run("two engines share the work and send nothing twice (3)", func(t *testing.T) {
 		t.Parallel()
-		w := open(t, quick())
+		w := openStopped(t, quick())
 		second := w.newEngine()
+		w.engine.pulse, second.pulse = slowPulse(), slowPulse() // on a busy machine, a report can take too long
 		second.notifyPeers = w.engine.wake
 		w.engine.notifyPeers = second.wake
+		w.start()
 		w.run(second)
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(3 * time.Millisecond) })
 		w.endpoint(r.URL)

@@ -169,6 +169,7 @@ func TestTakingOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		w2.abort() // so that it does not notice that the paused process reports only once
 		if _, err := paused.reportOnce(t.Context(), sightings{}); err != nil {
 			t.Fatal(err)
 		}
@@ -193,8 +194,9 @@ func TestTakingOver(t *testing.T) {
 	})
 	t.Run("a process that stops hands over at once what it has not begun (3)", func(t *testing.T) {
 		t.Parallel()
-		w, r := openHeld(t, usualPulse())
+		w, r := openHeld(t, slowPulse())
 		second := w.newEngine()
+		second.pulse = slowPulse()
 		w.engine.notifyPeers = second.wake
 		w.run(second)
 		waitFor(t, func() error {
@@ -226,11 +228,13 @@ func TestTakingOver(t *testing.T) {
 	})
 	t.Run("a process whose clock is an hour ahead takes nothing from the others (3)", func(t *testing.T) {
 		t.Parallel()
-		w := open(t, quick())
+		w := openStopped(t, quick())
 		ahead := w.newEngine()
+		w.engine.pulse, ahead.pulse = slowPulse(), slowPulse() // on a busy machine, a report can take too long
 		ahead.clock = func() time.Time { return time.Now().Add(time.Hour) }
 		ahead.notifyPeers = w.engine.wake
 		w.engine.notifyPeers = ahead.wake
+		w.start()
 		w.run(ahead)
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(3 * time.Millisecond) })
 		w.endpoint(r.URL)
