@@ -368,7 +368,7 @@ func TestCompanies(t *testing.T) { // invariant 9
 		if _, err := b.Publish(t.Context(), []bus.Message{m}); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 20*time.Second, func() error {
+		testkit.Eventually(t, time.Minute, func() error {
 			_, err := pg.One[bool](t.Context(), w.db, pg.For(w.company), `select unique_emails from companies`)
 			return err
 		})

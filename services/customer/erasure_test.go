@@ -137,7 +137,13 @@ func TestErase(t *testing.T) { // invariant 10
 	t.Run("overwrites all personal data, and is a deletion for other services", func(t *testing.T) {
 		e := openErasing(t)
 		e.importN("mark", 3)
-		made := e.create("Marked")
+		res, err := e.client.CreateCustomer(e.ctx(), &customerv1.CreateCustomerRequest{
+			FirstName: "Marked", LastName: "O'Brien", Email: "a@example.com", Mobile: "+44 7700 900123",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := res.GetCustomer()
 		e.publish()
 		all := append(slices.Clone(e.total3()), made.GetId())
 		before := e.total()
@@ -153,7 +159,8 @@ func TestErase(t *testing.T) { // invariant 10
 			}
 		}
 		left, err := pg.One[string](t.Context(), e.db, pg.AllCompanies(), `select string_agg(c::text, ' ') from customers c`)
-		if err != nil || strings.Contains(strings.ToLower(left), "mark") || strings.Contains(left, "example.com") || strings.Contains(left, "44") && strings.Contains(left, "7700") {
+		if err != nil || strings.Contains(strings.ToLower(left), "mark") || strings.Contains(left, "example.com") ||
+			strings.Contains(left, "+44") || strings.Contains(left, "7700900123") { // shorter digits can be part of an identifier
 			t.Errorf("left is %s, %v", left, err)
 		}
 		events := map[string]int{}

@@ -276,9 +276,9 @@ func TestListDuringChanges(t *testing.T) { // invariant 7
 	}
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	worker := func(act func(i int) error) {
+	worker := func(n int, act func(i int) error) {
 		wg.Go(func() {
-			for i := 0; ; i++ {
+			for i := range n {
 				select {
 				case <-stop:
 					return
@@ -291,18 +291,15 @@ func TestListDuringChanges(t *testing.T) { // invariant 7
 			}
 		})
 	}
-	worker(func(i int) error {
+	worker(math.MaxInt, func(i int) error {
 		_, err := w.client.CreateCustomer(w.ctx(), &customerv1.CreateCustomerRequest{FirstName: "N", LastName: "N", Email: "n@example.com"})
 		return err
 	})
-	worker(func(i int) error {
-		if i >= len(leave) {
-			return nil
-		}
+	worker(len(leave), func(i int) error {
 		_, err := w.client.DeleteCustomer(w.ctx(), &customerv1.DeleteCustomerRequest{Id: leave[i]})
 		return err
 	})
-	worker(func(i int) error {
+	worker(math.MaxInt, func(i int) error {
 		_, err := w.client.UpdateCustomer(w.ctx(), &customerv1.UpdateCustomerRequest{Id: busy[i*7%len(busy)], Mobile: ptr(fmt.Sprint(i))})
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -27,15 +28,19 @@ import (
 	"reservation.dev/services/customer/migrations"
 )
 
-// freeAddr returns a free loopback address.
+// freeAddr returns a loopback address on which nothing listens. Its port is below those that the system gives to
+// sockets without one. Otherwise another process could get it before the service listens.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 5000+rand.IntN(5000)))
+		if err == nil {
+			defer ln.Close()
+			return ln.Addr().String()
+		}
 	}
-	defer ln.Close()
-	return ln.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 func TestRun(t *testing.T) {
@@ -70,18 +75,18 @@ func TestRun(t *testing.T) {
 				Part: "customer", Log: testkit.Log(t), Metrics: prometheus.NewRegistry(), Health: health,
 				Env: config.Env{
 					"DATABASE_URL": appURL, "NATS_URL": testkit.NATSURL(t), "BUS_PREFIX": b.Prefix(), "GRPC_ADDR": addr,
-					"AUTH_ADDR": freeAddr(t), "SERVICE_CREDENTIAL_ID": "svc_01jb4x9m3vf6ksn8w2d7pq5r0t", "SERVICE_CREDENTIAL_SECRET": strings.Repeat("5", 64),
+					"AUTH_ADDR": testkit.ClosedAddr(t), "SERVICE_CREDENTIAL_ID": "svc_01jb4x9m3vf6ksn8w2d7pq5r0t", "SERVICE_CREDENTIAL_SECRET": strings.Repeat("5", 64),
 				},
 			})
 		}()
-		testkit.Eventually(t, 20*time.Second, func() error {
+		testkit.Eventually(t, time.Minute, func() error {
 			if reasons := health.Ready(ctx); len(reasons) > 0 {
 				return fmt.Errorf("not ready: %v", reasons)
 			}
 			return nil
 		})
 
-		conn, err := rpc.Dial(addr, rpc.DialOptions{})
+		conn, err := rpc.Dial(addr, rpc.DialOptions{Timeout: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +106,7 @@ func TestRun(t *testing.T) {
 			})
 			return err
 		}
-		testkit.Eventually(t, 20*time.Second, create)
+		testkit.Eventually(t, time.Minute, create)
 		first := made.GetCustomer().GetId()
 		wantTaken(t, create())
 
@@ -119,7 +124,7 @@ func TestRun(t *testing.T) {
 			if !strings.Contains(string(m.Payload), first) {
 				t.Errorf("heard %q", m.Payload)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("nothing was published")
 		}
 		stop()

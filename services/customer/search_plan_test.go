@@ -36,6 +36,7 @@ func openSearched(t *testing.T) *searched {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { owner.Close(context.Background()) })
+	disableAutovacuum(t, owner)
 	return &searched{db: db, store: newStore(db), owner: owner}
 }
 

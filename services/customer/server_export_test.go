@@ -241,7 +241,7 @@ func TestExportUnderPressure(t *testing.T) { // invariant 4
 		if _, err := stream.Recv(); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 5*time.Second, func() error {
+		testkit.Eventually(t, time.Minute, func() error {
 			if n := w.db.Pool().Stat().AcquiredConns(); n != 0 {
 				return fmt.Errorf("%d connections are in use", n)
 			}

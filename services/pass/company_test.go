@@ -37,7 +37,7 @@ func TestCopyOfCompanies(t *testing.T) {
 	if _, err := b.Publish(t.Context(), []bus.Message{event}); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, 20*time.Second, func() error {
+	testkit.Eventually(t, time.Minute, func() error {
 		got, err := w.server.companies.Of(w.as(w.company))
 		if err == nil && (got.Timezone != "Asia/Tokyo" || got.Currency != "EUR") {
 			err = fmt.Errorf("the copy is %v", got)

@@ -154,11 +154,13 @@ func (w *world) holdCommit(sql string, more ...any) (commit func()) {
 func (w *world) holdTx(outcome error, sql string, more ...any) (end func()) {
 	w.t.Helper()
 	locked, done := make(chan struct{}), make(chan struct{})
+	isLocked := sync.OnceFunc(func() { close(locked) })
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		defer isLocked() // also if the transaction does not begin
 		err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 			_, err := tx.Exec(ctx, sql, append([]any{w.company}, more...)...)
-			close(locked)
+			isLocked()
 			<-done
 			return cmp.Or(err, outcome)
 		})
@@ -189,7 +191,7 @@ func (w *world) tryWrite(sql string, more ...any) error {
 // that.
 func (w *world) waitsFor(sql string, early chan error) {
 	w.t.Helper()
-	for range 1000 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), `select count(*) from pg_stat_activity
 			where datname = current_database() and wait_event_type = 'Lock' and query like '%' || left($1, 900) || '%'`, sql) // the view cuts off long queries
 		if err != nil {

@@ -131,21 +131,17 @@ func TestPassLists(t *testing.T) {
 // addPasses adds n copies of a pass, each of another customer.
 func (w *world) addPasses(n int) {
 	w.t.Helper()
-	err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, `with added as (
-				insert into customer_passes (company_id, id, customer_id, pass_type_id, total_uses, remaining_uses, start_date, expiry_date, status, version, created_at, updated_at)
-				select company_id, gen_random_uuid(), gen_random_uuid(), pass_type_id, total_uses, 0, start_date, expiry_date, status, 1,
-					created_at + g * interval '1 s', updated_at + g * interval '1 s'
-				from (select * from customer_passes limit 1) p, generate_series(1, $1::integer) g returning company_id, customer_id)
-			insert into customers (company_id, id) select company_id, customer_id from added`, n)
-		return err
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.exec(`with added as (
+			insert into customer_passes (company_id, id, customer_id, pass_type_id, total_uses, remaining_uses, start_date, expiry_date, status, version, created_at, updated_at)
+			select company_id, gen_random_uuid(), gen_random_uuid(), pass_type_id, total_uses, 0, start_date, expiry_date, status, 1,
+				created_at + g * interval '1 s', updated_at + g * interval '1 s'
+			from (select * from customer_passes limit 1) p, generate_series(1, $1::integer) g returning company_id, customer_id)
+		insert into customers (company_id, id) select company_id, customer_id from added`, n)
 }
 
-// vacuum does what autovacuum would do at some time later.
+// vacuum does what autovacuum would do at some time later. It marks every page of the lists as visible to all
+// transactions, which is possible only after all commits are on disk, and while no other session, such as autovacuum,
+// can see the earlier versions of changed rows.
 func (w *world) vacuum() {
 	w.t.Helper()
 	admin, err := pgx.ParseConfig(testkit.AdminURL(w.t))
@@ -158,9 +154,18 @@ func (w *world) vacuum() {
 		w.t.Fatal(err)
 	}
 	defer conn.Close(context.WithoutCancel(w.t.Context()))
-	if _, err := conn.Exec(w.t.Context(), `vacuum (analyze)`); err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Eventually(w.t, 2*time.Minute, func() error {
+		if _, err := conn.Exec(w.t.Context(), `vacuum (analyze)`); err != nil {
+			return err
+		}
+		var left []string
+		err := conn.QueryRow(w.t.Context(), `select coalesce(array_agg(relname::text), '{}') from pg_class
+			where relname in ('customer_passes', 'ledger_entries') and relallvisible < relpages`).Scan(&left)
+		if err == nil && len(left) > 0 {
+			err = fmt.Errorf("pages of %v are not visible to all", left)
+		}
+		return err
+	})
 }
 
 // TestListPlans checks that each list reads along an index.

@@ -57,6 +57,7 @@ func TestRedeem(t *testing.T) { // invariants 1, 5 and 9
 
 func TestChoiceOfPass(t *testing.T) { // invariant 5
 	w := open(t)
+	w.startAtNoon()
 	t.Run("chooses the pass that expires first, then the one with the fewest uses, then the oldest", func(t *testing.T) {
 		customer := w.customer()
 		year := w.give(customer, func(r *passv1.CreatePassTypeRequest) { r.ValidityUnit = passv1.ValidityUnit_VALIDITY_UNIT_YEAR })
@@ -79,7 +80,7 @@ func TestChoiceOfPass(t *testing.T) { // invariant 5
 		}
 	})
 	t.Run("a refusal has the reason of the pass that is closest to being able to pay", func(t *testing.T) {
-		today := dayOf(time.Now(), time.UTC)
+		today := dayOf(w.server.now(), time.UTC)
 		cases := []struct {
 			name, want string
 			prepare    func(customer string) (pass string)
@@ -146,9 +147,10 @@ func TestChoiceOfPass(t *testing.T) { // invariant 5
 
 func TestDaysOfRedemption(t *testing.T) { // invariant 5
 	w := open(t)
+	w.startAtNoon()
 	customer := w.customer()
 	t.Run("pays for a day on which the pass is valid, regardless of the day of the call", func(t *testing.T) {
-		today := dayOf(time.Now(), time.UTC)
+		today := dayOf(w.server.now(), time.UTC)
 		on := func(days ...int) *passv1.RedeemCreditsRequest {
 			req := redeemRequest("", "", slices.Repeat([]int32{1}, len(days))...)
 			for i, n := range days {

@@ -32,13 +32,17 @@ type Server struct {
 	customers customers.Lookup
 	now       func() time.Time
 	newID     func() id.UUID
+	lockWait  time.Duration // the longest time that several redemptions wait together for a lock
 	importing chan struct{} // has an element for each batch that is being imported
 }
 
 // NewServer returns a server that uses db, appends its events to box, and looks up companies and
 // customers in other services.
 func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, lookup customers.Lookup) *Server {
-	return &Server{store: newStore(db), outbox: box, companies: companies, customers: lookup, now: time.Now, newID: id.NewUUID, importing: make(chan struct{}, maxImporting)}
+	return &Server{
+		store: newStore(db), outbox: box, companies: companies, customers: lookup, now: time.Now, newID: id.NewUUID, lockWait: usualLockWait,
+		importing: make(chan struct{}, maxImporting),
+	}
 }
 
 // NewCompanies returns the copy of companies in db, which fetches missing companies from auth.

@@ -99,8 +99,8 @@ func (s *Server) redeem(ctx context.Context, requests []*passv1.RedeemCreditsReq
 	return results, err
 }
 
-// lockWait is the longest time that several redemptions wait together for a lock.
-const lockWait = 100 * time.Millisecond
+// usualLockWait is the lockWait of a process.
+const usualLockWait = 100 * time.Millisecond
 
 // redeemValid decides redemptions in one commit. If they wait too long for a lock, each gets a commit
 // of its own, so that a pass that stays locked delays only its own redemptions.
@@ -108,12 +108,12 @@ func (s *Server) redeemValid(ctx context.Context, company tenant, redemptions []
 	if len(redemptions) == 1 {
 		return s.redeemTogether(ctx, company, redemptions, 0)
 	}
-	decisions, err := s.redeemTogether(ctx, company, redemptions, lockWait)
+	decisions, err := s.redeemTogether(ctx, company, redemptions, s.lockWait)
 	if !pg.LockTimedOut(err) {
 		return decisions, err
 	}
 	for i := range redemptions {
-		one, err := s.redeemTogether(ctx, company, redemptions[i:i+1], lockWait)
+		one, err := s.redeemTogether(ctx, company, redemptions[i:i+1], s.lockWait)
 		switch {
 		case pg.LockTimedOut(err):
 			one = []decision{{err: fault.Away(err)}}

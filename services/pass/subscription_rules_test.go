@@ -133,6 +133,7 @@ func TestChangesOfASubscriptionPass(t *testing.T) { // invariant 16
 
 func TestStateOfASubscription(t *testing.T) { // invariants 15 and 16
 	w := open(t)
+	w.startAtNoon()
 	s := w.subscribe()
 	s.mustSend(credits(1, 8, 8))
 	first, second := s.req.GetPassType(), newPlan()
@@ -151,8 +152,8 @@ func TestStateOfASubscription(t *testing.T) { // invariants 15 and 16
 		t.Errorf("got %v", paused)
 	}
 	redeem(ReasonPassNotActive)
-	again := s.next(func(r *passv1.SyncSubscriptionPassRequest) { r.LastDay = inDays(30) }).GetCustomerPass()
-	if !proto.Equal(again.GetPausedSince(), since) || again.GetExpiryDate() != inDays(30) || again.GetNeverExpires() {
+	again := s.next(func(r *passv1.SyncSubscriptionPassRequest) { r.LastDay = w.inDays(30) }).GetCustomerPass()
+	if !proto.Equal(again.GetPausedSince(), since) || again.GetExpiryDate() != w.inDays(30) || again.GetNeverExpires() {
 		t.Errorf("got %v", again)
 	}
 	resumed := s.next(func(r *passv1.SyncSubscriptionPassRequest) {
@@ -317,8 +318,9 @@ func TestUnusableAt(t *testing.T) { // invariant 5
 
 func TestChoiceOfSubscriptionPass(t *testing.T) { // invariant 5
 	w := open(t)
+	w.startAtNoon()
 	s := w.subscribe()
-	s.req.StartDate, s.req.PeriodLastDay = inDays(0), inDays(10)
+	s.req.StartDate, s.req.PeriodLastDay = w.inDays(0), w.inDays(10)
 	s.mustSend(credits(1, 8, 0))
 	month := w.give(s.req.GetCustomerId(), nil)
 	order := func(want ...string) {
@@ -334,9 +336,9 @@ func TestChoiceOfSubscriptionPass(t *testing.T) { // invariant 5
 		}
 	}
 	order(s.pass(), month.GetId())
-	s.next(func(r *passv1.SyncSubscriptionPassRequest) { r.PeriodLastDay = inDays(60) })
+	s.next(func(r *passv1.SyncSubscriptionPassRequest) { r.PeriodLastDay = w.inDays(60) })
 	order(month.GetId(), s.pass())
-	s.next(func(r *passv1.SyncSubscriptionPassRequest) { r.PeriodLastDay = inDays(5) })
+	s.next(func(r *passv1.SyncSubscriptionPassRequest) { r.PeriodLastDay = w.inDays(5) })
 	order(s.pass(), month.GetId())
 	s.next(func(r *passv1.SyncSubscriptionPassRequest) { r.PeriodLastDay = "" })
 	order(month.GetId(), s.pass())

@@ -38,10 +38,16 @@ func (w *world) setClock(ahead time.Duration) {
 	}
 }
 
+// startAtNoon lets the service's time begin at noon of a day before 60 days without a change of the clocks.
+func (w *world) startAtNoon() {
+	began, noon := time.Now(), time.Date(2026, 6, 1, 16, 0, 0, 0, time.UTC) // in New York
+	w.server.now = func() time.Time { return noon.Add(time.Since(began)) }
+}
+
 // inDays returns a day after today in the zone of the companies.
-func inDays(n int) string {
+func (w *world) inDays(n int) string {
 	zone, _ := time.LoadLocation("America/New_York")
-	return time.Now().In(zone).AddDate(0, 0, n).Format(time.DateOnly)
+	return w.server.now().In(zone).AddDate(0, 0, n).Format(time.DateOnly)
 }
 
 // passDecisions make something that the time decides about, and return a function that shows the decision.
@@ -54,7 +60,7 @@ var passDecisions = map[string]struct {
 		return func() string { return w.get(p.GetId()).GetStatus().String() }
 	}, "CUSTOMER_PASS_STATUS_ACTIVE", "CUSTOMER_PASS_STATUS_EXPIRED"},
 	"a pass begins": {func(w *world) func() string {
-		p := w.assign(inDays(30))
+		p := w.assign(w.inDays(30))
 		return func() string { return w.get(p.GetId()).GetStatus().String() }
 	}, "CUSTOMER_PASS_STATUS_PENDING", "CUSTOMER_PASS_STATUS_ACTIVE"},
 	"a list of expired passes has a pass": {func(w *world) func() string {
@@ -98,7 +104,7 @@ var passDecisions = map[string]struct {
 	"a new pass starts today": {func(w *world) func() string {
 		return func() string {
 			start := w.assign("").GetStartDate()
-			return fmt.Sprint(start == inDays(0), start == inDays(40))
+			return fmt.Sprint(start == w.inDays(0), start == w.inDays(40))
 		}
 	}, "true false", "false true"},
 	"a pause lasts until today": {func(w *world) func() string {
@@ -119,6 +125,7 @@ func TestTestClockDecides(t *testing.T) { // invariant 13
 		t.Run(name+" by the test clock, and in live mode by the real time", func(t *testing.T) {
 			live := open(t)
 			live.t = t
+			live.startAtNoon()
 			test, other := live.of(live.company.Test()), live.of(id.New[id.Company]().Test())
 			for _, w := range []*world{live, test, other} { // the days are those of their zone, not of the callers' tokens
 				w.setClock(0)

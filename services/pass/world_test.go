@@ -86,7 +86,7 @@ func open(t testing.TB) *world {
 	}
 	go func() { _ = srv.Serve(ln) }()
 	t.Cleanup(srv.Stop)
-	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
+	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

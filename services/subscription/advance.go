@@ -27,8 +27,6 @@ const (
 	// maxSteps is the largest number of steps in one commit of a request. It is more than an outage of
 	// years can cause.
 	maxSteps = 2000
-	// runTime is how long one run of a job continues while it finds more work.
-	runTime = 5 * time.Second
 	// callsAtOnce is the maximum number of subscriptions that a job handles at the same time, and
 	// callsOfCompany how many of them are those of one company.
 	callsAtOnce    = 8
@@ -78,7 +76,7 @@ func (s *Server) advance(ctx context.Context, tx *pg.Tx, company tenant, r recor
 // advanceDue moves due subscriptions of all companies, which take turns. It stops if it can move none, because other
 // transactions have locked them.
 func (s *Server) advanceDue(ctx context.Context) error {
-	return repeat(func() (int, error) {
+	return s.repeat(func() (int, error) {
 		due, err := s.store.dueSubscriptions(ctx, s.now(), advanceBatch)
 		if err != nil {
 			return 0, err
@@ -101,9 +99,21 @@ func (s *Server) delayCompany(ctx context.Context, company id.Company, due []id.
 	return s.store.delayAdvance(ctx, company, due, s.now())
 }
 
-// repeat calls once until it finds nothing to do, fails, or has run for runTime.
-func repeat(once func() (int, error)) error {
-	for began := time.Now(); time.Since(began) < runTime; {
+// limits are the longest times of parts of the service's work.
+type limits struct {
+	syncWait time.Duration // of a request's wait for the pass service
+	syncTime time.Duration // of a job's call of the pass service
+	runTime  time.Duration // of one run of a job that finds more and more work
+}
+
+// usualLimits returns the limits of a process.
+func usualLimits() limits {
+	return limits{syncWait: 2 * time.Second, syncTime: 5 * time.Second, runTime: 5 * time.Second}
+}
+
+// repeat calls once until it finds nothing to do, fails, or has run for the time of a run.
+func (s *Server) repeat(once func() (int, error)) error {
+	for began := time.Now(); time.Since(began) < s.limits.runTime; {
 		if found, err := once(); err != nil || found == 0 {
 			return err
 		}

@@ -193,7 +193,7 @@ func TestSlowCompany(t *testing.T) {
 	w.clock.set(began.Add(syncAhead))
 	done := make(chan error, 1)
 	go func() { done <- w.server.syncDuePasses(t.Context()) }()
-	testkit.Eventually(t, syncTime-time.Second, func() error {
+	testkit.Eventually(t, w.server.limits.syncTime/2, func() error {
 		if !other.get(fast.GetId()).GetCurrentPeriod().GetGranted() {
 			return errors.New("the other company waits")
 		}

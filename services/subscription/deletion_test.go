@@ -94,11 +94,13 @@ func (w *world) hold(sql string) (release func()) {
 	w.t.Helper()
 	locked, done := make(chan struct{}), make(chan struct{})
 	undo := errors.New("undo")
+	isLocked := sync.OnceFunc(func() { close(locked) })
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		defer isLocked() // also if the transaction does not begin
 		err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 			_, err := tx.Exec(ctx, sql, w.company)
-			close(locked)
+			isLocked()
 			<-done
 			return cmp.Or(err, undo)
 		})
@@ -113,7 +115,7 @@ func (w *world) hold(sql string) (release func()) {
 // waitsFor waits until a statement waits for a lock. It fails if early receives a result before that.
 func (w *world) waitsFor(sql string, early chan error) {
 	w.t.Helper()
-	for range 1000 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if w.count(`select count(*) from pg_stat_activity
 			where datname = current_database() and wait_event_type = 'Lock' and query like '%' || left($1, 900) || '%'`, sql) > 0 {
 			return

@@ -74,7 +74,7 @@ func TestLockedSubscription(t *testing.T) { // invariant 3
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took >= runTime {
+	if took := time.Since(began); took >= w.server.limits.runTime {
 		t.Errorf("the job looked for a locked subscription for %s", took)
 	}
 	w.jobs()

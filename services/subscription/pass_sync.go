@@ -23,10 +23,6 @@ import (
 const (
 	// syncAhead is the time that a request has to send a state before the job does it.
 	syncAhead = 5 * time.Second
-	// syncWait is the longest time that a request waits for the pass service.
-	syncWait = 2 * time.Second
-	// syncTime is the longest time of a call of the job.
-	syncTime = 5 * time.Second
 	// syncBatch is the number of states that are claimed at once.
 	syncBatch = 200
 	// syncOfCompany is how many of them are those of one company.
@@ -48,7 +44,7 @@ func (s *Server) syncDue() time.Time { return s.now().Add(syncAhead) }
 
 // syncPassNow sends the state of a subscription's pass for a request. A failure is left to the job.
 func (s *Server) syncPassNow(ctx context.Context, company tenant, subscription id.Subscription) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), syncWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.syncWait)
 	defer cancel()
 	if err := s.syncPass(ctx, company, subscription); err != nil {
 		s.log.WarnContext(ctx, "the pass of a subscription will be sent again", slog.String("company", company.ID.String()),
@@ -58,13 +54,13 @@ func (s *Server) syncPassNow(ctx context.Context, company tenant, subscription i
 
 // syncDuePasses sends the states that are not confirmed. Companies take turns.
 func (s *Server) syncDuePasses(ctx context.Context) error {
-	return repeat(func() (int, error) {
+	return s.repeat(func() (int, error) {
 		due, err := s.store.claimPasses(ctx, s.now(), syncOfCompany, syncBatch)
 		if err != nil {
 			return 0, err
 		}
 		return len(due), forEach(ctx, s, due, work[id.Subscription]{do: func(ctx context.Context, company tenant, subscription id.Subscription) error {
-			ctx, cancel := context.WithTimeout(ctx, syncTime)
+			ctx, cancel := context.WithTimeout(ctx, s.limits.syncTime)
 			defer cancel()
 			return s.syncPass(ctx, company, subscription)
 		}})
@@ -214,7 +210,7 @@ func (s *Server) syncPlanNow(ctx context.Context, company tenant, p planRow) {
 	if !p.HasPassType {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), syncWait)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.limits.syncWait)
 	defer cancel()
 	if err := s.syncPlan(ctx, company.ID, p); err != nil {
 		s.log.WarnContext(ctx, "the pass type of a plan will be sent again", slog.String("company", company.ID.String()),
@@ -224,7 +220,7 @@ func (s *Server) syncPlanNow(ctx context.Context, company tenant, p planRow) {
 
 // syncDuePlans sends the pass types that are not confirmed. Companies take turns.
 func (s *Server) syncDuePlans(ctx context.Context) error {
-	return repeat(func() (int, error) {
+	return s.repeat(func() (int, error) {
 		due, err := s.store.claimPlans(ctx, s.now(), syncOfCompany, syncBatch)
 		if err != nil {
 			return 0, err
@@ -241,7 +237,7 @@ func (s *Server) syncPlanOnce(ctx context.Context, company tenant, plan id.Plan)
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, syncTime)
+	ctx, cancel := context.WithTimeout(ctx, s.limits.syncTime)
 	defer cancel()
 	p, err := s.store.plan(ctx, company.ID, plan)
 	if err != nil {

@@ -34,6 +34,7 @@ type Server struct {
 	metrics   *metrics
 	now       func() time.Time
 	newID     func() id.UUID
+	limits    limits
 }
 
 // NewServer returns a server that uses db, appends its events to box, and calls other services to look up
@@ -41,7 +42,7 @@ type Server struct {
 func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, lookup customers.Lookup, passes Passes, media Media, log *slog.Logger) *Server {
 	return &Server{
 		store: newStore(db), outbox: box, companies: companies, customers: lookup, passes: passes, media: media, log: log,
-		metrics: newMetrics(), now: time.Now, newID: id.NewUUID,
+		metrics: newMetrics(), now: time.Now, newID: id.NewUUID, limits: usualLimits(),
 	}
 }
 

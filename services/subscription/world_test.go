@@ -149,6 +149,8 @@ func (w *world) newServer(db *pg.DB) *Server {
 	log := testkit.Log(w.t)
 	s := NewServer(db, outbox.New(db, nil, log, time.Now), NewCompanies(db, &fakeAuth{}), w.customers, NewPasses(conn, source), w.media, log)
 	s.now = w.clock.Now
+	// A busy machine must not make a request leave a state to the job, or a job stop early.
+	s.limits = limits{syncWait: time.Minute, syncTime: time.Minute, runTime: time.Minute}
 	return s
 }
 
@@ -163,7 +165,7 @@ func (w *world) serve(policy rpc.Policy, register func(*rpc.Server)) *grpc.Clien
 	}
 	go func() { _ = srv.Serve(ln) }()
 	w.t.Cleanup(srv.Stop)
-	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
+	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{Timeout: time.Minute})
 	if err != nil {
 		w.t.Fatal(err)
 	}

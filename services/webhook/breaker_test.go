@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -18,7 +19,7 @@ func TestBreaker(t *testing.T) {
 	settings.EndpointConcurrency = 2
 	settings.BreakerPause, settings.BreakerPauseMax = 300*time.Millisecond, 300*time.Millisecond
 	settings.Retries = []time.Duration{time.Hour}
-	w := open(t, settings)
+	w := openSteady(t, settings)
 	var fail atomic.Bool
 	fail.Store(true)
 	r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) {
@@ -31,11 +32,14 @@ func TestBreaker(t *testing.T) {
 	r.wait(t, 5)
 	t.Run("an endpoint that keeps failing gets one probe at a time, and other deliveries wait (5)", func(t *testing.T) {
 		r.wait(t, 7) // two probes
-		if n := r.count(); n > 10 {
-			t.Errorf("%d requests, want about 7", n)
-		}
+		n := r.count()
 		untouched, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from deliveries where attempts = 0`)
-		if err != nil || untouched < 40 {
+		// A busy machine counts late, after further probes.
+		most := settings.BreakerFailures + settings.EndpointConcurrency + int(time.Since(r.at(0).at)/settings.BreakerPause) + 1
+		if n > most {
+			t.Errorf("%d requests, want at most %d", n, most)
+		}
+		if err != nil || untouched < int64(50-most) {
 			t.Errorf("%d are untouched, %v", untouched, err)
 		}
 	})
@@ -53,21 +57,44 @@ func TestBreaker(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	settings := quick()
-	settings.WarnAfter, settings.DisableAfter = 150*time.Millisecond, 600*time.Millisecond
-	settings.Retries = []time.Duration{50 * time.Millisecond, 50 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond}
-	w := open(t, settings)
+	w := open(t, quick())
 	r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
 	e := w.endpoint(r.URL).GetEndpoint().GetId()
-	w.bookings(1)
-	waitFor(t, func() error {
-		got, err := w.client.GetEndpoint(w.as(w.company), &webhookv1.GetEndpointRequest{Id: e})
-		if err == nil && got.GetEndpoint().GetDisabledReason() != webhookv1.DisabledReason_DISABLED_REASON_FAILING {
-			err = fmt.Errorf("%v", got)
+	// failing sets for how long the endpoint has been failing. A new version lets the engine read it.
+	failing := func(since time.Duration) {
+		t.Helper()
+		err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, `update endpoints set failing_since = now() - make_interval(secs => $1), version = version + 1`, since.Seconds())
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return err
-	})
-	w.settled()
+	}
+	// fails lets all attempts of a delivery fail, and waits until the endpoint has a state. When the last attempt is
+	// stored, the others have had their effect.
+	fails := func(state string) {
+		t.Helper()
+		w.bookings(1)
+		w.settled()
+		waitFor(t, func() error {
+			if n := w.rows(`select count(*) from endpoints where ` + state); n != 1 {
+				return fmt.Errorf("it is not true that %s", state)
+			}
+			return nil
+		})
+	}
+	fails(`failing_since is not null`)
+	failing(w.settings.WarnAfter - time.Hour)
+	fails(`warned_at is null`)
+	failing(w.settings.WarnAfter + time.Hour)
+	fails(`warned_at is not null`)
+	failing(w.settings.DisableAfter + time.Hour)
+	fails(`disabled_reason = 'failing'`)
+	got, err := w.client.GetEndpoint(w.as(w.company), &webhookv1.GetEndpointRequest{Id: e})
+	if err != nil || got.GetEndpoint().GetDisabledReason() != webhookv1.DisabledReason_DISABLED_REASON_FAILING {
+		t.Errorf("%v %v", got, err)
+	}
 	subjects, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), `select subject from outbox where subject <> 'webhook.v1.change_recorded' order by created_at, id`)
 	if err != nil || fmt.Sprint(subjects) != fmt.Sprint([]string{subjectEndpointFailing, subjectEndpointDisabled}) {
 		t.Errorf("published %v, %v", subjects, err)

@@ -89,10 +89,13 @@ func TestDelivering(t *testing.T) {
 		s.StartTLS()
 		t.Cleanup(s.Close)
 		w.endpoint(s.URL)
+		began := time.Now()
 		w.bookings(200)
 		w.settled()
-		if second.Load() != 200 || fresh.Load() > minConcurrency {
-			t.Errorf("%d requests over HTTP/2, %d connections", second.Load(), fresh.Load())
+		// A busy machine can leave the connections idle for too long.
+		most := minConcurrency * int32(1+time.Since(began)/longestIdle)
+		if second.Load() != 200 || fresh.Load() > most {
+			t.Errorf("%d requests over HTTP/2, %d connections, want at most %d", second.Load(), fresh.Load(), most)
 		}
 	})
 	t.Run("an endpoint gets only its subscribed events, and only while it is enabled", func(t *testing.T) {
@@ -123,7 +126,7 @@ func TestRetries(t *testing.T) {
 	t.Parallel()
 	t.Run("three retries follow the first attempt at growing delays, then the delivery fails", func(t *testing.T) {
 		t.Parallel()
-		w := open(t, quick())
+		w := openSteady(t, quick())
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
 		e := w.endpoint(r.URL)
 		w.bookings(1)
@@ -192,7 +195,7 @@ func TestRetries(t *testing.T) {
 	})
 	t.Run("Retry-After of a 429 delays the retry if it is later than the schedule", func(t *testing.T) {
 		t.Parallel()
-		w := open(t, quick())
+		w := openSteady(t, quick())
 		var n atomic.Int32
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) {
 			if n.Add(1) == 1 {
@@ -229,7 +232,7 @@ func TestRetries(t *testing.T) {
 
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	w := open(t, quick())
+	w := openSteady(t, quick())
 	var fail atomic.Bool
 	fail.Store(true)
 	r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) {
@@ -306,7 +309,7 @@ func TestFairness(t *testing.T) {
 	for _, hanging := range []int{1, 9} {
 		t.Run(fmt.Sprintf("%d of %d endpoints hang and hold up nobody (4)", hanging, endpoints), func(t *testing.T) {
 			settings := quick()
-			settings.Timeout, settings.Lease = time.Minute, 2*time.Minute
+			settings.Timeout, settings.Lease = 5*patience, 10*patience
 			w := open(t, settings)
 			release := make(chan struct{})
 			t.Cleanup(func() { close(release) })
@@ -341,7 +344,6 @@ func TestEngineStopsAndCrashes(t *testing.T) {
 		settings := quick()
 		settings.EndpointConcurrency = 2
 		settings.Lease = time.Hour
-		settings.Timeout = 5 * time.Second
 		w := open(t, settings)
 		gate := make(chan struct{})
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { <-gate })
@@ -380,8 +382,7 @@ func TestEngineStopsAndCrashes(t *testing.T) {
 	t.Run("engines that crash at any moment lose nothing, and repeat only what was in flight (2)", func(t *testing.T) {
 		t.Parallel()
 		settings := quick()
-		// Long enough for a busy machine, where a delivery waits before it is sent.
-		settings.Lease, settings.Timeout, settings.Concurrency = 3500*time.Millisecond+leaseMargin, 2500*time.Millisecond, 64
+		settings.Concurrency = 64
 		w := openStopped(t, settings)
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Millisecond) })
 		for range 3 {
@@ -422,10 +423,12 @@ func TestEngineStopsAndCrashes(t *testing.T) {
 	})
 	t.Run("two engines share the work and send nothing twice (3)", func(t *testing.T) {
 		t.Parallel()
-		w := open(t, quick())
+		w := openStopped(t, quick())
 		second := w.newEngine()
+		w.engine.pulse, second.pulse = slowPulse(), slowPulse() // on a busy machine, a report can take too long
 		second.notifyPeers = w.engine.wake
 		w.engine.notifyPeers = second.wake
+		w.start()
 		w.run(second)
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(3 * time.Millisecond) })
 		w.endpoint(r.URL)

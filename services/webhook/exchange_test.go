@@ -29,9 +29,12 @@ func pgSecret(url string) config.Secret { return config.Secret(url) }
 
 func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
+// patience is how long tests wait for what happens within seconds on a machine that is not busy.
+const patience = 2 * time.Minute
+
 func waitFor(t testing.TB, cond func() error) {
 	t.Helper()
-	testkit.Eventually(t, 20*time.Second, cond)
+	testkit.Eventually(t, patience, cond)
 }
 
 func timestamp(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }

@@ -155,7 +155,11 @@ func TestMessagesBecomeVisibleInTheirOrder(t *testing.T) { // invariant 12
 		}
 		go func() { done <- w.intake.handle(context.Background(), []bus.Message{second}) }()
 		waitFor(t, func() error {
-			if n := w.rows(`select count(*) from pg_locks where locktype = 'advisory' and not granted`); n == 0 {
+			if _, err := tx.Exec(ctx, `select`); err != nil { // so that this one is not idle for too long
+				t.Fatal(err)
+			}
+			if n := w.rows(`select count(*) from pg_locks join pg_database d on d.oid = database
+				where datname = current_database() and locktype = 'advisory' and not granted`); n == 0 {
 				return errors.New("the second transaction does not wait")
 			}
 			return nil

@@ -14,6 +14,7 @@ import (
 func TestReadQueue(t *testing.T) {
 	t.Parallel()
 	w := openStopped(t, quick())
+	w.engine.pulse = slowPulse()
 	if _, err := w.engine.reportOnce(t.Context(), sightings{}); err != nil {
 		t.Fatal(err)
 	}

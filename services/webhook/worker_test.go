@@ -102,18 +102,13 @@ func newGate(t *testing.T) gate {
 // an hour.
 func openHeld(t *testing.T, p pulse) (*world, gate) {
 	settings := quick()
-	settings.EndpointConcurrency, settings.Timeout, settings.Lease, settings.Sweep = 2, time.Minute, time.Hour, time.Hour
+	settings.EndpointConcurrency, settings.Timeout, settings.Lease, settings.Sweep = 2, 5*patience, time.Hour, time.Hour
 	w := openStopped(t, settings)
 	w.engine.pulse = p
 	w.start()
 	r := newGate(t)
 	w.endpoint(r.URL)
-	waitFor(t, func() error {
-		if w.workers() != 1 {
-			return fmt.Errorf("it has not registered")
-		}
-		return nil
-	})
+	w.awaitRegistration()
 	w.settings.EndpointConcurrency = 16
 	w.bookings(60)
 	r.wait(t, 2)
@@ -140,7 +135,7 @@ func TestTakingOver(t *testing.T) {
 	})
 	t.Run("a process that was paused begins nothing that others may have, and then is a new worker (3)", func(t *testing.T) {
 		t.Parallel()
-		w, r := openHeld(t, pulse{every: time.Hour, fresh: time.Hour, lost: time.Hour}) // reports only when the test calls it
+		w, r := openHeld(t, slowPulse()) // reports only when the test calls it
 		paused := w.engine
 		former := paused.own.worker
 		paused.mu.Lock()
@@ -174,6 +169,7 @@ func TestTakingOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		w2.abort() // so that it does not notice that the paused process reports only once
 		if _, err := paused.reportOnce(t.Context(), sightings{}); err != nil {
 			t.Fatal(err)
 		}
@@ -198,8 +194,9 @@ func TestTakingOver(t *testing.T) {
 	})
 	t.Run("a process that stops hands over at once what it has not begun (3)", func(t *testing.T) {
 		t.Parallel()
-		w, r := openHeld(t, usualPulse())
+		w, r := openHeld(t, slowPulse())
 		second := w.newEngine()
+		second.pulse = slowPulse()
 		w.engine.notifyPeers = second.wake
 		w.run(second)
 		waitFor(t, func() error {
@@ -231,11 +228,13 @@ func TestTakingOver(t *testing.T) {
 	})
 	t.Run("a process whose clock is an hour ahead takes nothing from the others (3)", func(t *testing.T) {
 		t.Parallel()
-		w := open(t, quick())
+		w := openStopped(t, quick())
 		ahead := w.newEngine()
+		w.engine.pulse, ahead.pulse = slowPulse(), slowPulse() // on a busy machine, a report can take too long
 		ahead.clock = func() time.Time { return time.Now().Add(time.Hour) }
 		ahead.notifyPeers = w.engine.wake
 		w.engine.notifyPeers = ahead.wake
+		w.start()
 		w.run(ahead)
 		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(3 * time.Millisecond) })
 		w.endpoint(r.URL)
@@ -286,11 +285,13 @@ func TestSendWindow(t *testing.T) {
 func (w *world) lockOutcomes() (unlock func()) {
 	w.t.Helper()
 	locked, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	isLocked := sync.OnceFunc(func() { close(locked) })
 	go func() {
 		defer close(done)
+		defer isLocked() // also if the transaction does not begin
 		err := w.db.InTx(context.Background(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 			_, err := tx.Exec(ctx, `lock table attempts in share mode`)
-			close(locked)
+			isLocked()
 			<-release
 			return err
 		})

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -52,11 +53,12 @@ type world struct {
 	sealer   *seal.Sealer
 }
 
-// quick returns settings with short times, for tests.
+// quick returns settings with short times, for tests. Those that a request or a delivery must not exceed are long,
+// because a busy machine is slow.
 func quick() Delivery {
 	return Delivery{
-		Issuer: "reservation", Timeout: 5 * time.Second, Retries: []time.Duration{20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond},
-		RetryAfterMax: 24 * time.Hour, Concurrency: 256, EndpointConcurrency: 16, Lease: 10 * time.Second, BreakerFailures: 1000,
+		Issuer: "reservation", Timeout: 30 * time.Second, Retries: []time.Duration{20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond},
+		RetryAfterMax: 24 * time.Hour, Concurrency: 256, EndpointConcurrency: 16, Lease: 90 * time.Second, BreakerFailures: 1000,
 		BreakerPause: 50 * time.Millisecond, BreakerPauseMax: 200 * time.Millisecond, WarnAfter: 96 * time.Hour, DisableAfter: 120 * time.Hour,
 		Sweep: 100 * time.Millisecond, PrivateAddresses: privateAllowed,
 	}
@@ -82,6 +84,34 @@ func open(t testing.TB, settings Delivery) *world {
 	return w
 }
 
+// openSteady is open for tests of times. The engine reports only once, so it stays registered, and its time is that of
+// the test: on a busy machine, the differences that it measures between the clocks change by more than these times.
+func openSteady(t testing.TB, settings Delivery) *world {
+	t.Helper()
+	w := openStopped(t, settings)
+	w.engine.pulse = slowPulse()
+	w.start()
+	w.awaitRegistration()
+	w.engine.offset.Store(0) // the database has the same clock
+	return w
+}
+
+// slowPulse is longer than any test.
+func slowPulse() pulse { return pulse{every: time.Hour, fresh: time.Hour, lost: time.Hour} }
+
+// awaitRegistration waits until the engine may send.
+func (w *world) awaitRegistration() {
+	w.t.Helper()
+	waitFor(w.t, func() error {
+		w.engine.mu.Lock()
+		defer w.engine.mu.Unlock()
+		if !w.engine.registered() {
+			return errors.New("the engine is not registered")
+		}
+		return nil
+	})
+}
+
 // openStopped returns a world whose engine does not run yet.
 func openStopped(t testing.TB, settings Delivery) *world {
 	t.Helper()
@@ -104,7 +134,7 @@ func openStopped(t testing.TB, settings Delivery) *world {
 	}
 	go func() { _ = srv.Serve(ln) }()
 	t.Cleanup(srv.Stop)
-	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{Timeout: 15 * time.Second})
+	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +368,7 @@ func (r *receiver) at(i int) received {
 // wait returns when the receiver has n requests.
 func (r *receiver) wait(t testing.TB, n int) {
 	t.Helper()
-	testkit.Eventually(t, 20*time.Second, func() error {
+	testkit.Eventually(t, patience, func() error {
 		if got := r.count(); got < n {
 			return fmt.Errorf("%d requests, want %d", got, n)
 		}
@@ -350,7 +380,7 @@ func (r *receiver) wait(t testing.TB, n int) {
 func (w *world) delivery(endpoint string, state webhookv1.DeliveryState) *webhookv1.GetDeliveryResponse {
 	w.t.Helper()
 	var out *webhookv1.GetDeliveryResponse
-	testkit.Eventually(w.t, 20*time.Second, func() error {
+	testkit.Eventually(w.t, patience, func() error {
 		list, err := w.client.ListDeliveries(w.as(w.company), &webhookv1.ListDeliveriesRequest{EndpointId: endpoint})
 		if err != nil {
 			return err
@@ -371,7 +401,7 @@ func (w *world) delivery(endpoint string, state webhookv1.DeliveryState) *webhoo
 // settled waits until no delivery is pending.
 func (w *world) settled() {
 	w.t.Helper()
-	testkit.Eventually(w.t, 30*time.Second, w.pending)
+	testkit.Eventually(w.t, patience, w.pending)
 }
 
 // pending returns an error while a delivery is pending.
