@@ -53,8 +53,8 @@ type world struct {
 	sealer   *seal.Sealer
 }
 
-// quick returns settings with short times, for tests. Those that a request or a delivery must not exceed are long,
-// because a busy machine is slow.
+// quick returns settings with short times, for tests. The limits of a request and of a lease are long, because a busy
+// machine is slow.
 func quick() Delivery {
 	return Delivery{
 		Issuer: "reservation", Timeout: 30 * time.Second, Retries: []time.Duration{20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond},
