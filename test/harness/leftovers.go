@@ -50,10 +50,10 @@ func concerns(pid int, dir string) bool {
 	return false
 }
 
-// NothingLeft fails t if processes that use dir are still running after 15 seconds.
+// NothingLeft fails t if processes that use dir are still running after a minute.
 func NothingLeft(t testing.TB, dir string) {
 	t.Helper()
-	Eventually(t, 15*time.Second, func() error {
+	Eventually(t, time.Minute, func() error {
 		if left := Leftovers(t, dir); len(left) > 0 {
 			return fmt.Errorf("%d processes are left:\n%s", len(left), strings.Join(left, "\n"))
 		}

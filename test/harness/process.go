@@ -19,11 +19,12 @@ import (
 )
 
 const (
-	// stopLimit is longer than a service takes to drain.
-	stopLimit = 25 * time.Second
-	killLimit = 10 * time.Second
-	// startLimit allows for a loaded machine.
-	startLimit = 60 * time.Second
+	// stopLimit is longer than a service takes to drain and its database to stop, which is up to 40
+	// seconds.
+	stopLimit = 90 * time.Second
+	killLimit = time.Minute
+	// startLimit allows for a loaded machine, on which a start takes half a minute or more.
+	startLimit = 4 * time.Minute
 	// logTail is how much of the log a failed test prints, in bytes.
 	logTail = 8 << 10
 )
