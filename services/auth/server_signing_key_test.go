@@ -1,12 +1,13 @@
 package auth
 
 import (
+	"encoding/base64"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/token"
@@ -17,6 +18,7 @@ func TestSigningKeys(t *testing.T) { // invariant 5
 	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
+	one.keys.delay = 10 * time.Minute // longer than the test takes, so that the new key is pending in the response
 	t.Run("replicas that start at the same time share one set of keys", func(t *testing.T) {
 		keys, err := two.signing.ListSigningKeys(two.as(""), &authv1.ListSigningKeysRequest{})
 		if err != nil || len(keys.GetSigningKeys()) != 1 || keys.GetSigningKeys()[0].GetState() != authv1.SigningKeyState_SIGNING_KEY_STATE_ACTIVE {
@@ -31,14 +33,20 @@ func TestSigningKeys(t *testing.T) { // invariant 5
 		if err != nil || res.GetSigningKey().GetState() != authv1.SigningKeyState_SIGNING_KEY_STATE_PENDING {
 			t.Fatalf("got %v, %v", res, err)
 		}
-		testkit.Eventually(t, 5*time.Second, func() error {
-			k, err := two.keys.active(time.Now())
+		soon(t, func() error {
+			k, err := two.keys.active(time.Now().Add(20 * time.Minute))
 			if err == nil && k.KID != res.GetSigningKey().GetKid() {
-				err = errors.New("the other replica does not sign with the new key yet")
+				err = errors.New("the other replica does not know the new key yet")
 			}
 			return err
 		})
+		two.keys.now = func() time.Time { return time.Now().Add(20 * time.Minute) }
 		after := two.token(clientID, secret)
+		two.keys.now = time.Now
+		header, err := base64.RawURLEncoding.DecodeString(strings.Split(after, ".")[0])
+		if err != nil || !strings.Contains(string(header), res.GetSigningKey().GetKid()) {
+			t.Errorf("the other replica signs with %s after the delay, %v", header, err)
+		}
 		for _, raw := range []string{before, after} {
 			for _, v := range []*token.Verifier{one.verifier, two.verifier} {
 				soon(t, func() error { _, err := v.Verify(t.Context(), raw); return err })
@@ -57,13 +65,13 @@ func TestSigningKeys(t *testing.T) { // invariant 5
 		if _, err := one.signing.RotateSigningKey(one.as(""), &authv1.RotateSigningKeyRequest{Revoke: true}); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 3*time.Second, func() error {
+		soon(t, func() error {
 			if _, err := two.verifier.Verify(t.Context(), before); !fault.Is(err, fault.Unauthenticated) {
 				return errors.New("a token of the dropped key is accepted")
 			}
 			return nil
 		})
-		testkit.Eventually(t, 3*time.Second, func() error {
+		soon(t, func() error {
 			_, err := one.verifier.Verify(t.Context(), two.token(clientID, secret))
 			return err
 		})
