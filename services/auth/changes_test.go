@@ -230,7 +230,7 @@ func TestChangesByCredentials(t *testing.T) { // invariant 7
 	}
 	await := func(n int) []*authv1.AuditEntry {
 		t.Helper()
-		testkit.Eventually(t, 20*time.Second, func() error {
+		testkit.Eventually(t, patience, func() error {
 			if got := len(changes(company)); got != n {
 				return fmt.Errorf("%d entries, want %d", got, n)
 			}

@@ -178,7 +178,7 @@ func TestStreamCredentials(t *testing.T) {
 	})
 	t.Run("has only new credentials if it is asked for them", func(t *testing.T) {
 		since := time.Now().Add(time.Millisecond).Truncate(time.Millisecond)
-		testkit.Eventually(t, time.Second, func() error {
+		testkit.Eventually(t, patience, func() error {
 			if time.Now().Before(since) {
 				return errors.New("the clock has not moved on")
 			}

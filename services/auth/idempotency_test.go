@@ -70,7 +70,7 @@ func TestSecretsOncePerKey(t *testing.T) { // invariant 1
 			for i := range secrets {
 				wg.Go(func() {
 					err := error(fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress, "not asked yet"))
-					for deadline := time.Now().Add(10 * time.Second); reason(err) == fault.ReasonIdempotencyInProgress && time.Now().Before(deadline); {
+					for deadline := time.Now().Add(patience); reason(err) == fault.ReasonIdempotencyInProgress && time.Now().Before(deadline); {
 						secrets[i], abouts[i], err = call(name)
 					}
 					if err != nil {

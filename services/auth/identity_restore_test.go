@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
@@ -35,7 +34,7 @@ func TestARestoredDatabase(t *testing.T) { // invariant 16
 		return nil
 	}
 	soon(t, func() error { return refused(before) })
-	testkit.Eventually(t, 20*time.Second, func() error { // the new keys are in the stream too
+	testkit.Eventually(t, patience, func() error { // the new keys are in the stream too
 		left, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from outbox`)
 		if err == nil && left > 0 {
 			err = fmt.Errorf("%d events are not published", left)

@@ -87,7 +87,7 @@ func (w *logWorld) list(company string, req *authv1.ListRequestsRequest) *authv1
 func (w *logWorld) await(company string, n int) []*authv1.LoggedRequest {
 	w.t.Helper()
 	var got []*authv1.LoggedRequest
-	testkit.Eventually(w.t, 20*time.Second, func() error {
+	testkit.Eventually(w.t, patience, func() error {
 		got = w.list(company, &authv1.ListRequestsRequest{PageSize: 200}).GetRequests()
 		if len(got) != n {
 			return fmt.Errorf("the log has %d requests, want %d", len(got), n)
@@ -270,7 +270,7 @@ func TestRequestLogDelivery(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.consume()
-	testkit.Eventually(t, 20*time.Second, func() error {
+	testkit.Eventually(t, patience, func() error {
 		res := w.list(company, &authv1.ListRequestsRequest{WithTotal: true})
 		if res.GetTotal() != 702 {
 			return fmt.Errorf("the log has %d requests, want 702: each once, also those published while nobody consumed", res.GetTotal())

