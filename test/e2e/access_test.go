@@ -171,23 +171,27 @@ func (w *world) testExpiry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	issued, err := n.Operator().Tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{
-		ClientId: made.GetServiceCredential().GetId(), ClientSecret: made.GetSecret(), LifetimeSeconds: 2,
-	})
-	if err != nil {
-		t.Fatal(err)
+	list := func(t *testing.T, lifetime int32) harness.Request {
+		t.Helper()
+		issued, err := n.Operator().Tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{
+			ClientId: made.GetServiceCredential().GetId(), ClientSecret: made.GetSecret(), LifetimeSeconds: lifetime,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return harness.Request{Path: "/customers", Token: issued.GetAccessToken()}
 	}
 	a := w.client(t)
-	list := harness.Request{Path: "/customers", Token: issued.GetAccessToken()}
 	t.Run("a service's token and credential are refused", func(t *testing.T) {
-		a.Do(t, list).Refused(t, http.StatusUnauthorized, "UNAUTHORIZED")
+		a.Do(t, list(t, 3600)).Refused(t, http.StatusUnauthorized, "UNAUTHORIZED")
 		body := fmt.Sprintf(`{"client_id":%q,"client_secret":%q}`, made.GetServiceCredential().GetId(), made.GetSecret())
 		a.Do(t, harness.Request{Path: "/token", Body: body}).Refused(t, http.StatusUnauthorized, "INVALID_CREDENTIALS")
 	})
 	t.Run("an expired token is refused, and the challenge gives the reason", func(t *testing.T) {
 		var answer harness.Answer
-		harness.Eventually(t, 10*time.Second, func() error {
-			answer = a.Do(t, list)
+		request := list(t, 1)
+		harness.Eventually(t, eventLimit, func() error {
+			answer = a.Do(t, request)
 			if !strings.Contains(string(answer.Body), "TOKEN_EXPIRED") {
 				return fmt.Errorf("still answered %s", answer.Body)
 			}
