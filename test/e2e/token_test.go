@@ -279,14 +279,18 @@ func (w *world) testThrottle(t *testing.T) {
 	a := w.client(t)
 	guess := harness.TokenRequest(harness.Credential{ID: victim.ID, Secret: strings.Repeat("0", 64)})
 	// Guess concurrently, because each answer is slower than the last.
-	concurrently(30, func(int) int {
-		answer, err := a.Try(t.Context(), guess)
-		if err != nil {
-			t.Error(err)
-		}
-		return answer.Code
-	})
-	answer := a.Do(t, guess)
+	guessOften := func(t *testing.T) harness.Answer {
+		t.Helper()
+		concurrently(30, func(int) int {
+			answer, err := a.Try(t.Context(), guess)
+			if err != nil {
+				t.Error(err)
+			}
+			return answer.Code
+		})
+		return a.Do(t, guess)
+	}
+	answer := guessOften(t)
 	t.Run("repeated failures are eventually answered 429 with Retry-After", func(t *testing.T) {
 		answer.Refused(t, http.StatusTooManyRequests, "RATE_LIMIT_EXCEEDED")
 		if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err != nil || seconds < 1 {
@@ -294,10 +298,18 @@ func (w *world) testThrottle(t *testing.T) {
 		}
 	})
 	t.Run("the client with the right secret is not blocked", func(t *testing.T) {
-		began := time.Now()
-		w.client(t).Token(t, victim)
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("it took %s", took)
+		// Other work on the machine can delay one request.
+		shortest := time.Hour
+		for try := 0; try < 5 && shortest > 2*time.Second; try++ {
+			if try > 0 {
+				guessOften(t)
+			}
+			began := time.Now()
+			w.client(t).Token(t, victim)
+			shortest = min(shortest, time.Since(began))
+		}
+		if shortest > 2*time.Second {
+			t.Errorf("it took %s", shortest)
 		}
 	})
 	t.Run("other clients at the same address are not blocked", func(t *testing.T) {
