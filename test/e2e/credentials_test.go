@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"reservation.dev/devkit/testkit"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -166,7 +165,7 @@ func (h *holder) testNetworks(t *testing.T, company *harness.Company) {
 // awaitRevoked waits until a token is no longer accepted.
 func (h *holder) awaitRevoked(t *testing.T, raw, forwarded string) {
 	t.Helper()
-	testkit.Eventually(t, 5*time.Second, func() error {
+	testkit.Eventually(t, eventLimit, func() error {
 		a := h.read(t, raw, forwarded)
 		return errors.Join(a.Want(http.StatusUnauthorized, nil), reasonIs(a, "UNAUTHORIZED"))
 	})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	"reservation.dev/devkit/testkit"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -50,7 +49,7 @@ func (b *companies) testPublishableKeys(t *testing.T) {
 	page := &caller{base: b.anybody.base, token: made.GetPublishableKey().GetId(), contract: b.anybody.contract}
 	becomes := func(origin string, want int) {
 		t.Helper()
-		testkit.Eventually(t, 5*time.Second, func() error {
+		testkit.Eventually(t, eventLimit, func() error {
 			if got := page.from(t, origin); got != want {
 				return fmt.Errorf("a page of %s gets %d", origin, got)
 			}

@@ -82,7 +82,7 @@ func (o operator) testSubscriptionImports(t *testing.T) {
 		if sent := decode[printed](t, o.ok(t, in("subscription restore-passes")...)); sent["subscriptions"] != 1.0 { // the plan Films has no pass
 			t.Errorf("got %v", sent)
 		}
-		harness.Eventually(t, 30*time.Second, func() error {
+		harness.Eventually(t, eventLimit, func() error {
 			if r := o.run(t, "", in("verify")...); r.Code != 0 {
 				return fmt.Errorf("verify: %s%s", r.Output, r.Errors)
 			}
@@ -97,7 +97,7 @@ func (o operator) checkImportedSubscribers(t *testing.T, in func(words string, f
 	for _, s := range decode[[]printed](t, o.ok(t, in("subscription list")...)) {
 		customer := s["customer_id"].(string)
 		if s["plan_title"] == "Eight" {
-			harness.Eventually(t, 30*time.Second, func() error {
+			harness.Eventually(t, eventLimit, func() error {
 				r := o.run(t, "", in("customer-pass get "+s["customer_pass_id"].(string))...)
 				if r.Code != 0 || !strings.Contains(r.Output, `"remaining_uses": 3`) {
 					return fmt.Errorf("the pass: %s%s", r.Output, r.Errors)

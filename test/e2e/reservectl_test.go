@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"reservation.dev/test/harness"
 )
@@ -194,7 +193,7 @@ func (o operator) testClient(t *testing.T, companyID string) {
 	token := a.Token(t, credential)
 	dead := func(t *testing.T, token string) {
 		t.Helper()
-		harness.Eventually(t, time.Second, func() error { return refused(a, token) })
+		harness.Eventually(t, eventLimit, func() error { return refused(a, token) })
 	}
 	t.Run("a new client's secret is shown once and works", func(t *testing.T) {
 		c, out := list(t)

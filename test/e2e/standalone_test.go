@@ -142,7 +142,7 @@ func remember(t *testing.T, s *harness.Standalone, client harness.Credential) sn
 	if _, err := op.Clients.DisableApiClient(company.Ctx(t.Context()), &authv1.DisableApiClientRequest{Id: gone.ID}); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(t, time.Second, func() error { return refused(a, m.revoked) })
+	harness.Eventually(t, eventLimit, func() error { return refused(a, m.revoked) })
 
 	ids := n.customers(t, "").ids()
 	m.updated = profilePath(ids[0])
