@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	"reservation.dev/test/harness"
@@ -51,6 +52,7 @@ func testPublishableKeys(t *testing.T, p *platform) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	began := time.Now()
 	web := &page{client: harness.NewA(t, p.Credentials.InterfaceB.BaseURL), key: made.GetPublishableKey().GetId()}
 
 	t.Run("the key is the token, and reads what is published", func(t *testing.T) {
@@ -95,10 +97,16 @@ func testPublishableKeys(t *testing.T, p *platform) {
 		}
 	})
 	t.Run("a client address has 60 requests a minute", func(t *testing.T) {
-		for web.sent < publicRequests {
-			web.from(t, origin, get, "/passes").Into(t, 200, nil)
-		}
 		refused := web.from(t, origin, get, "/passes")
+		for ; refused.Code == 200; refused = web.from(t, origin, get, "/passes") {
+			// A slow machine sends some of them in the next minute.
+			if minutes := int(time.Since(began)/time.Minute) + 1; web.sent > minutes*publicRequests {
+				t.Fatalf("%d requests in less than %d minutes", web.sent, minutes)
+			}
+		}
+		if web.sent < publicRequests {
+			t.Errorf("only %d requests are answered", web.sent)
+		}
 		if refused.Into(t, 429, nil); refused.Reason() != "RATE_LIMIT_EXCEEDED" || refused.Header.Get("Retry-After") == "" {
 			t.Errorf("%v: %s", refused.Header, refused.Body)
 		}
