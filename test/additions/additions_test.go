@@ -51,7 +51,10 @@ func TestAdditions(t *testing.T) {
 		{"webhook messages", testWebhookMessages},
 		{"Interface A", testInterfaceA},
 	} {
-		t.Run(resource.name, func(t *testing.T) { resource.test(t, p) })
+		t.Run(resource.name, func(t *testing.T) {
+			awaitDay(t)
+			resource.test(t, p)
+		})
 	}
 }
 

@@ -87,11 +87,7 @@ func testStaff(t *testing.T, p *platform) {
 // london returns an instant in London: the date that is a number of days from now, and a time of day.
 func london(t *testing.T, days int, clock string) string {
 	t.Helper()
-	zone, err := time.LoadLocation("Europe/London")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := time.ParseInLocation("2006-01-02 15:04", date(days)+" "+clock, zone)
+	at, err := time.ParseInLocation("2006-01-02 15:04", date(days)+" "+clock, inLondon(time.Now()).Location())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,9 @@ type object = map[string]any
 const (
 	get, post, put, patch, remove = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 
-	// waiting limits how long a test waits for what happens in the background.
-	waiting = 30 * time.Second
+	// waiting limits how long a test waits for what happens in the background. A loaded machine can need many
+	// seconds.
+	waiting = 2 * time.Minute
 	// manyRequests is a rate limit that no test reaches.
 	manyRequests = 10000
 )
@@ -300,8 +301,31 @@ func recurs(rule string) object {
 	return object{"startsAt": date(7) + "T09:30:00", "recurrence": object{"rule": rule}}
 }
 
-// date returns the date that is a number of days from now.
-func date(days int) string { return in(time.Duration(days) * day)[:len(time.DateOnly)] }
+// date returns the date that is a number of days from today in the companies' time zone.
+func date(days int) string { return inLondon(time.Now()).AddDate(0, 0, days).Format(time.DateOnly) }
+
+// inLondon returns an instant in the time zone of newCaller's companies.
+func inLondon(at time.Time) time.Time {
+	zone, err := time.LoadLocation("Europe/London")
+	if err != nil {
+		panic(err)
+	}
+	return at.In(zone)
+}
+
+// awaitDay waits until today is still today at the end of the next test. Just before midnight, that takes a few
+// minutes.
+func awaitDay(t *testing.T) {
+	t.Helper()
+	const longest = 3 * time.Minute
+	harness.Eventually(t, 2*longest, func() error {
+		now := inLondon(time.Now())
+		if now.Add(longest).Day() != now.Day() {
+			return fmt.Errorf("it is %s", now.Format(time.TimeOnly))
+		}
+		return nil
+	})
+}
 
 // with returns an object with further members; nil removes one.
 func with(base, more object) object {
