@@ -85,11 +85,11 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 		ada, secret := somebody()
 		waiting := one.pending(ada.email)
 		for i := range 4 {
-			if _, err := []*replica{one, two}[i%2].finish(waiting, "000000"); reason(err) != ReasonInvalidTotpCode {
+			if _, err := []*replica{one, two}[i%2].finish(waiting, refusedCode(t, secret, at)); reason(err) != ReasonInvalidTotpCode {
 				t.Fatalf("code %d: %v", i, err)
 			}
 		}
-		if _, err := two.finish(waiting, "000000"); reason(err) != ReasonSignInExpired {
+		if _, err := two.finish(waiting, refusedCode(t, secret, at)); reason(err) != ReasonSignInExpired {
 			t.Errorf("the fifth: %v", err)
 		}
 		at = at.Add(time.Minute) // codes are delayed too
@@ -108,7 +108,7 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 		ada, secret := somebody()
 		waiting := one.pending(ada.email)
 		at = at.Add(pendingLifetime - time.Second)
-		if _, err := one.finish(waiting, "000000"); reason(err) != ReasonInvalidTotpCode {
+		if _, err := one.finish(waiting, refusedCode(t, secret, at)); reason(err) != ReasonInvalidTotpCode {
 			t.Errorf("just before: %v", err)
 		}
 		at = at.Add(time.Second)
@@ -298,9 +298,9 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 			t.Fatalf("got %v, %v", first, err)
 		}
 		for range 6 { // somebody else who has the password
-			_, _ = one.finish(one.pending(ada.email), "000000")
+			_, _ = one.finish(one.pending(ada.email), refusedCode(t, secret, at))
 		}
-		if _, err := one.finish(one.pending(ada.email), "000000"); !fault.Is(err, fault.RateLimited) {
+		if _, err := one.finish(one.pending(ada.email), refusedCode(t, secret, at)); !fault.Is(err, fault.RateLimited) {
 			t.Fatalf("got %v", err)
 		}
 		waiting := one.pending(ada.email)

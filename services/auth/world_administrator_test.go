@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,18 @@ func codeAt(t *testing.T, secret string, at time.Time) string {
 		t.Fatal(err)
 	}
 	return code
+}
+
+// refusedCode returns a code that is not accepted at an instant.
+func refusedCode(t *testing.T, secret string, at time.Time) string {
+	t.Helper()
+	right := []string{codeAt(t, secret, at.Add(-totpPeriod)), codeAt(t, secret, at), codeAt(t, secret, at.Add(totpPeriod))}
+	for _, code := range []string{"000000", "111111", "222222"} {
+		if !slices.Contains(right, code) {
+			return code
+		}
+	}
+	return "333333"
 }
 
 // entries returns the audit entries of a company, newest first.
