@@ -112,10 +112,10 @@ func checkout(t *testing.T, s *harness.Standalone) string {
 }
 
 // guideShell makes curl fail for an error response, and runs make demo with the program
-// that is already built.
+// that is already built. Its time limits allow for a loaded machine.
 const guideShell = `set -eu -o pipefail
-curl() { command curl --fail-with-body --max-time 20 "$@"; }
-make() { case $1 in demo) bin/reservectl demo --credentials .run/credentials.json ;; *) return 1 ;; esac; }
+curl() { command curl --fail-with-body --max-time 60 "$@"; }
+make() { case $1 in demo) bin/reservectl demo --limit 5m --credentials .run/credentials.json ;; *) return 1 ;; esac; }
 fails() { if "$@"; then echo "this should have failed: $*" >&2; exit 1; fi; }
 js() { ! command -v node || node --input-type=module; }
 python() { ! command -v python3 || python3 -; }

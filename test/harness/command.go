@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// commandLimit bounds one run of a command.
-const commandLimit = 2 * time.Minute
+// commandLimit bounds one run of a command. It allows for a loaded machine.
+const commandLimit = 5 * time.Minute
 
 // Command is a program that runs to its end.
 type Command struct {

@@ -11,12 +11,12 @@ const StartAddress = "http://127.0.0.1:8081/api/v1"
 
 // startShell makes a script fail if a command fails or gets an error response.
 const startShell = `set -eu -o pipefail
-curl() { command curl --fail-with-body --max-time 20 "$@"; }
+curl() { command curl --fail-with-body --max-time 60 "$@"; }
 `
 
 // startCheck waits for the webhook of the booking, with the page's function call.
 const startCheck = `
-for try in $(seq 60); do
+for try in $(seq 180); do
 	if call '/webhook-messages?event=registration.created' | grep '"registrationId":"reg_' >/dev/null; then exit; fi
 	sleep 1
 done
