@@ -5,8 +5,6 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -25,22 +23,6 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// freeAddr returns a loopback address on which nothing listens. Its port is below those that the kernel chooses for
-// outgoing connections and for other listeners, one of which could take it before the service does.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	var err error
-	for range 100 {
-		var ln net.Listener
-		if ln, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(2000))); err == nil {
-			defer ln.Close()
-			return ln.Addr().String()
-		}
-	}
-	t.Fatal(err)
-	return ""
-}
-
 func TestRun(t *testing.T) {
 	t.Run("the service becomes ready, serves, publishes what it commits, and stops when its context ends", func(t *testing.T) {
 		b := testkit.Bus(t)
@@ -58,7 +40,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, appURL := testkit.DBURLs(t, schema())
-		addr, health := freeAddr(t), service.NewHealth()
+		addr, health := testkit.FreeAddr(t), service.NewHealth()
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {

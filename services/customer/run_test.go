@@ -5,8 +5,6 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -27,21 +25,6 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	"reservation.dev/services/customer/migrations"
 )
-
-// freeAddr returns a loopback address on which nothing listens. Its port is below those that the system gives to
-// sockets without one. Otherwise another process could get it before the service listens.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	for range 1000 {
-		ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 5000+rand.IntN(5000)))
-		if err == nil {
-			defer ln.Close()
-			return ln.Addr().String()
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
-}
 
 func TestRun(t *testing.T) {
 	t.Run("the service uses events from the bus while auth is unavailable, publishes, and stops on request", func(t *testing.T) { // invariant 9
@@ -67,7 +50,7 @@ func TestRun(t *testing.T) {
 		publish(subjects.CompanyCreated, &authv1.CompanyCreated{Company: &authv1.CompanySnapshot{Id: company.String(), Version: 1, UniqueCustomerEmails: true}})
 
 		_, appURL := testkit.DBURLs(t, pg.Migrations{Part: "customer", FS: migrations.FS, AppRole: testkit.AppRole()})
-		addr, health := freeAddr(t), service.NewHealth()
+		addr, health := testkit.FreeAddr(t), service.NewHealth()
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {

@@ -5,8 +5,6 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -25,21 +23,6 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	"reservation.dev/services/media/migrations"
 )
-
-// freeAddr returns a loopback address on which nothing listens. Its port is below those that the system gives to
-// sockets without one. Otherwise another process could get it before the service listens.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	for range 1000 {
-		ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 5000+rand.IntN(7000)))
-		if err == nil {
-			_ = ln.Close()
-			return ln.Addr().String()
-		}
-	}
-	t.Fatal("no port is free")
-	return ""
-}
 
 func TestRun(t *testing.T) {
 	t.Run("becomes ready, serves files, and stops when its context ends", func(t *testing.T) {
@@ -60,7 +43,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, appURL := testkit.DBURLs(t, pg.Migrations{Part: "media", FS: migrations.FS, AppRole: testkit.AppRole()})
-		files, health := freeAddr(t), service.NewHealth()
+		files, health := testkit.FreeAddr(t), service.NewHealth()
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {

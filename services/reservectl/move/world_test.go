@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -52,22 +51,6 @@ type city struct {
 	server *pgserver.Server
 }
 
-// freePort returns a port on which nothing listens. It is below those that the system gives to sockets without one, so
-// that it is still free when a server starts again.
-func freePort(t *testing.T) int {
-	t.Helper()
-	for range 1000 {
-		port := 5000 + rand.IntN(7000)
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			_ = l.Close()
-			return port
-		}
-	}
-	t.Fatal("no port is free")
-	return 0
-}
-
 // newCity starts a cell.
 func newCity(t *testing.T, name string) *city {
 	t.Helper()
@@ -79,7 +62,11 @@ func newCity(t *testing.T, name string) *city {
 	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL runs as another account if root runs the test
 		t.Fatal(err)
 	}
-	c := &city{opts: pgserver.Options{Dir: dir, Port: freePort(t), Durable: pgserver.Fast, Logical: true, MaxConnections: 100}}
+	server, err := net.ResolveTCPAddr("tcp", testkit.FreeAddr(t)) // the same again when it starts again
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &city{opts: pgserver.Options{Dir: dir, Port: server.Port, Durable: pgserver.Fast, Logical: true, MaxConnections: 100}}
 	c.start(t)
 	t.Cleanup(func() { c.stop(t) })
 	bus := testkit.BusConfig(t)
