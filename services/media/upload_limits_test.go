@@ -187,19 +187,14 @@ func TestMemoryIsFlat(t *testing.T) { // invariant 4
 	}
 }
 
-// eventuallyComplete completes an upload, however long it takes.
+// eventuallyComplete completes an upload, and returns its item.
 func (w *world) eventuallyComplete(u *mediav1.Upload) *mediav1.MediaItem {
 	w.t.Helper()
-	var item *mediav1.MediaItem
-	testkit.Eventually(w.t, time.Minute, func() error {
-		res, err := w.complete(u)
-		if err == nil && res.GetUpload().GetStatus() != mediav1.UploadStatus_UPLOAD_STATUS_COMPLETE {
-			err = fmt.Errorf("the upload is %s", res.GetUpload().GetStatus())
-		}
-		item = res.GetItem()
-		return err
-	})
-	return item
+	res := must[*mediav1.CompleteUploadResponse](w.t)(w.complete(u))
+	if got := res.GetUpload().GetStatus(); got != mediav1.UploadStatus_UPLOAD_STATUS_COMPLETE {
+		w.t.Fatalf("the upload is %s", got)
+	}
+	return res.GetItem()
 }
 
 func TestReusedCompletion(t *testing.T) {

@@ -315,8 +315,17 @@ func (w *world) putAll(u *mediav1.Upload, content []byte) {
 	}
 }
 
-func (w *world) complete(u *mediav1.Upload) (*mediav1.CompleteUploadResponse, error) {
-	return w.client.CompleteUpload(w.ctx(), &mediav1.CompleteUploadRequest{ItemId: u.GetItemId(), UploadId: u.GetId()})
+// complete completes an upload, however long its parts are being joined.
+func (w *world) complete(u *mediav1.Upload) (res *mediav1.CompleteUploadResponse, err error) {
+	w.t.Helper()
+	testkit.Eventually(w.t, 2*time.Minute, func() error {
+		res, err = w.client.CompleteUpload(w.ctx(), &mediav1.CompleteUploadRequest{ItemId: u.GetItemId(), UploadId: u.GetId()})
+		if err == nil && res.GetUpload().GetStatus() == mediav1.UploadStatus_UPLOAD_STATUS_COMPLETING {
+			return errors.New("the parts are being joined")
+		}
+		return nil
+	})
+	return res, err
 }
 
 // video returns a published video with a file.
