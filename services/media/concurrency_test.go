@@ -37,7 +37,7 @@ func TestCollectionsUnderConcurrency(t *testing.T) { // invariants 8 and 11
 		})
 	}
 	all.Go(func() {
-		testkit.Eventually(t, 20*time.Second, func() error {
+		testkit.Eventually(t, 2*time.Minute, func() error {
 			_, err := w.client.DeleteCollection(w.ctx(), &mediav1.DeleteCollectionRequest{Id: gone.GetId()})
 			if err != nil && !fault.Is(err, fault.Unavailable) { // items are added during each attempt
 				t.Error(err)

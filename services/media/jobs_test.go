@@ -384,7 +384,7 @@ func TestJoinLimits(t *testing.T) { // invariant 13
 		release()
 	}
 	w.server.joins.wake()
-	testkit.Eventually(t, 30*time.Second, func() error {
+	testkit.Eventually(t, 2*time.Minute, func() error {
 		if n := w.count(`select count(*) from uploads where status = 'completing'`); n != 0 {
 			return fmt.Errorf("%d uploads wait", n)
 		}

@@ -5,6 +5,8 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -24,12 +26,19 @@ import (
 	"reservation.dev/services/media/migrations"
 )
 
-// freeAddr returns a loopback address on which nothing listens.
+// freeAddr returns a loopback address on which nothing listens. Its port is below those that the system gives to
+// sockets without one. Otherwise another process could get it before the service listens.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	ln := listen(t)
-	defer ln.Close()
-	return ln.Addr().String()
+	for range 1000 {
+		ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 5000+rand.IntN(7000)))
+		if err == nil {
+			_ = ln.Close()
+			return ln.Addr().String()
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 func TestRun(t *testing.T) {
@@ -58,20 +67,20 @@ func TestRun(t *testing.T) {
 			done <- Run(ctx, &service.Host{
 				Part: "media", Log: testkit.Log(t), Metrics: prometheus.NewRegistry(), Health: health,
 				Env: config.Env{
-					"DATABASE_URL": appURL, "NATS_URL": testkit.NATSURL(t), "BUS_PREFIX": b.Prefix(), "GRPC_ADDR": freeAddr(t), "HTTP_ADDR": files,
+					"DATABASE_URL": appURL, "NATS_URL": testkit.NATSURL(t), "BUS_PREFIX": b.Prefix(), "GRPC_ADDR": "127.0.0.1:0", "HTTP_ADDR": files,
 					"SERVICE_CREDENTIAL_ID": "svc_01jb4x9m3vf6ksn8w2d7pq5r0t", "SERVICE_CREDENTIAL_SECRET": strings.Repeat("5", 64),
 					"MASTER_KEY": masterKey().Reveal(), "MEDIA_URL": "http://" + files,
 					"MEDIA_BUCKET": "file://" + filepath.ToSlash(t.TempDir()) + "?no_tmp_dir=true",
 				},
 			})
 		}()
-		testkit.Eventually(t, 20*time.Second, func() error {
+		testkit.Eventually(t, 2*time.Minute, func() error {
 			if reasons := health.Ready(ctx); len(reasons) > 0 {
 				return fmt.Errorf("not ready: %v", reasons)
 			}
 			return nil
 		})
-		testkit.Eventually(t, 20*time.Second, func() error {
+		testkit.Eventually(t, 2*time.Minute, func() error {
 			res, err := http.Get("http://" + files + "/play/x")
 			if err != nil {
 				return err
