@@ -133,13 +133,27 @@ func (m *Mover) openTarget(ctx context.Context) error {
 	return m.lock(ctx, m.auth().to)
 }
 
+const (
+	// lockWait is how long a command waits for the lock of another one, because a server can notice late that a
+	// command has ended and closed its connection.
+	lockWait  = 5 * time.Second
+	lockPause = 100 * time.Millisecond
+)
+
 // lock takes the lock of the company in a cell.
 func (m *Mover) lock(ctx context.Context, auth *pgx.Conn) error {
-	free, err := one[bool](ctx, auth, lockSQL, m.Company.String())
-	if err == nil && !free {
-		err = errBusy
+	for until := time.Now().Add(lockWait); ; {
+		free, err := one[bool](ctx, auth, lockSQL, m.Company.String())
+		if err != nil || free {
+			return err
+		}
+		if time.Now().After(until) {
+			return errBusy
+		}
+		if err := pause(ctx, lockPause); err != nil {
+			return err
+		}
 	}
-	return err
 }
 
 func (m *Mover) close(ctx context.Context) {
