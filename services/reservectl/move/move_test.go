@@ -138,8 +138,9 @@ func opensBeforeContinuing(t *testing.T, west, east *city) {
 	cell := *west.Cell
 	cell.NATS.URL = "nats://127.0.0.1:1"
 	m.From = &cell
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+	m.Directory = opened(cancel) // it would wait for NATS
 	if _, err := m.Run(ctx); err == nil {
 		t.Error("the move continued without NATS")
 	}
@@ -152,9 +153,16 @@ func opensBeforeContinuing(t *testing.T, west, east *city) {
 
 func waitsForStandby(t *testing.T, west, east *city) {
 	company := west.newCompany(t)
-	m := newMover(west, east, company, func() { east.reloads(t, `synchronous_standby_names = 'nobody'`) })
-	m.Freeze = 2 * time.Second
-	if _, err := m.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the standby of the target has not received all changes") {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	m := newMover(west, east, company, func() {
+		east.losesStandby(t)
+		go func() { // the freeze ends while the command waits for the standby
+			defer cancel()
+			_ = east.awaitWaiting(ctx, "reservectl company move")
+		}()
+	})
+	if _, err := m.Run(ctx); err == nil || !strings.Contains(err.Error(), "the standby of the target has not received all changes") {
 		t.Errorf("without a standby: %v", err)
 	}
 	wantOpen(t, west, company)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,6 +52,22 @@ type city struct {
 	server *pgserver.Server
 }
 
+// freePort returns a port on which nothing listens. It is below those that the system gives to sockets without one, so
+// that it is still free when a server starts again.
+func freePort(t *testing.T) int {
+	t.Helper()
+	for range 1000 {
+		port := 5000 + rand.IntN(7000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = l.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free")
+	return 0
+}
+
 // newCity starts a cell.
 func newCity(t *testing.T, name string) *city {
 	t.Helper()
@@ -61,7 +79,7 @@ func newCity(t *testing.T, name string) *city {
 	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL runs as another account if root runs the test
 		t.Fatal(err)
 	}
-	c := &city{opts: pgserver.Options{Dir: dir, Durable: pgserver.Fast, Logical: true, MaxConnections: 100}}
+	c := &city{opts: pgserver.Options{Dir: dir, Port: freePort(t), Durable: pgserver.Fast, Logical: true, MaxConnections: 100}}
 	c.start(t)
 	t.Cleanup(func() { c.stop(t) })
 	bus := testkit.BusConfig(t)
@@ -81,11 +99,6 @@ func (c *city) start(t *testing.T) {
 	if c.server, err = pgserver.Start(t.Context(), c.opts); err != nil {
 		t.Fatal(err)
 	}
-	address, err := pgx.ParseConfig(c.server.AdminURL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.opts.Port = int(address.Port)
 }
 
 func (c *city) stop(t *testing.T) {
@@ -180,6 +193,52 @@ func (c *city) reloads(t *testing.T, setting string) {
 	exec(t, c.server.AdminURL(), `select pg_reload_conf()`)
 }
 
+// losesStandby returns when commits of the server wait for a standby that does not exist.
+func (c *city) losesStandby(t *testing.T) {
+	t.Helper()
+	c.reloads(t, `synchronous_standby_names = 'nobody'`)
+	conn, err := pgx.Connect(t.Context(), c.server.AdminURL()+"&application_name=probe")
+	if err == nil {
+		_, err = conn.Exec(t.Context(), `set synchronous_commit = on`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for err == nil {
+			_, err = conn.Exec(ctx, barrierSQL)
+		}
+	}()
+	waiting := c.awaitWaiting(ctx, "probe")
+	cancel()
+	<-ended
+	if waiting != nil {
+		t.Fatal(waiting)
+	}
+}
+
+// awaitWaiting returns when a commit of an application waits for a standby of the server, or ctx has ended.
+func (c *city) awaitWaiting(ctx context.Context, application string) error {
+	conn, err := pgx.Connect(ctx, c.server.AdminURL())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	for {
+		waits, err := one[bool](ctx, conn, `select exists (select from pg_stat_activity where application_name = $1 and wait_event = 'SyncRep')`, application)
+		if err != nil || waits {
+			return err
+		}
+		if err := pause(ctx, freezePoll); err != nil {
+			return err
+		}
+	}
+}
+
 const thingsOfCompany = 3
 
 // newCompany creates a company with rows in every database.
@@ -205,9 +264,19 @@ func (h hook) Moving(context.Context, id.Company, string, string) error {
 
 func (hook) Moved(context.Context, id.Company, string) error { return nil }
 
+// opened calls a function when the company is open in a cell.
+type opened func()
+
+func (opened) Moving(context.Context, id.Company, string, string) error { return nil }
+
+func (o opened) Moved(context.Context, id.Company, string) error {
+	o()
+	return nil
+}
+
 func newMover(from, to *city, company id.Company, atFreeze hook) *Mover {
 	return &Mover{
-		From: from.Cell, To: to.Cell, Company: company, Freeze: 20 * time.Second, Directory: atFreeze, Progress: io.Discard,
+		From: from.Cell, To: to.Cell, Company: company, Freeze: 2 * time.Minute, Directory: atFreeze, Progress: io.Discard,
 		Verify: func(context.Context, *Cell, id.Company) error { return nil },
 		Keys:   func(context.Context, *Cell) ([][]byte, error) { return [][]byte{[]byte("key1")}, nil },
 	}
