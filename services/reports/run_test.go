@@ -3,6 +3,7 @@ package reports
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ func TestFollow(t *testing.T) {
 	if _, err := sender.Publish(t.Context(), b.take()); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, 30*time.Second, func() error {
+	testkit.Eventually(t, 2*time.Minute, func() error {
 		handled, last, err := receiver.Progress(t.Context(), consumer)
 		if err == nil && (handled < last || w.status().GetStartedAt() == nil) {
 			err = errors.New("events are waiting")
@@ -36,7 +37,7 @@ func TestFollow(t *testing.T) {
 	// Reports are complete up to now when no event is waiting.
 	later := began.Add(time.Hour)
 	w.clock.set(later)
-	testkit.Eventually(t, 30*time.Second, func() error {
+	testkit.Eventually(t, 2*time.Minute, func() error {
 		w.server.intake.look(t.Context(), receiver)
 		res, err := w.client.GetTakings(w.ctx(), &reportsv1.GetTakingsRequest{})
 		if err == nil && !res.GetCompared().GetAsOf().AsTime().Equal(later) {
@@ -55,12 +56,16 @@ func TestAsOf(t *testing.T) {
 	b.act(40)
 	b.take()
 	w.rebuild()
+	// look looks until the reports are complete up to a time, because a look gives up after a time.
 	look := func(b *bus.Bus, want time.Time) {
 		t.Helper()
-		w.server.intake.look(t.Context(), b)
-		if at := w.status().GetAsOf().AsTime(); !at.Equal(want) {
-			t.Errorf("complete up to %s, want %s", at.Format(time.RFC3339), want.Format(time.RFC3339))
-		}
+		testkit.Eventually(t, time.Minute, func() error {
+			w.server.intake.look(t.Context(), b)
+			if at := w.status().GetAsOf().AsTime(); !at.Equal(want) {
+				return fmt.Errorf("complete up to %s, want %s", at.Format(time.RFC3339), want.Format(time.RFC3339))
+			}
+			return nil
+		})
 	}
 	sender, receiver := testkit.Bus(t), testkit.Bus(t)
 	follow := func() (stop func()) {
@@ -76,7 +81,7 @@ func TestAsOf(t *testing.T) {
 	}
 	handled := func() {
 		t.Helper()
-		testkit.Eventually(t, 30*time.Second, func() error {
+		testkit.Eventually(t, 2*time.Minute, func() error {
 			handled, last, err := receiver.Progress(t.Context(), consumer)
 			if err == nil && handled < last {
 				err = errors.New("events are waiting")
