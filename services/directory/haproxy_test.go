@@ -56,7 +56,7 @@ frontend f
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	testkit.Eventually(t, 10*time.Second, func() error {
+	testkit.Eventually(t, time.Minute, func() error {
 		_, err := h.command(t.Context(), "show info")
 		return err
 	})

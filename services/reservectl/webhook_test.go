@@ -258,7 +258,7 @@ func (l *lines) Write(p []byte) (int, error) {
 // await returns the text once it contains part.
 func (l *lines) await(t *testing.T, part string) string {
 	t.Helper()
-	limit := time.After(10 * time.Second)
+	limit := time.After(time.Minute)
 	for {
 		l.mu.Lock()
 		text := l.text.String()
