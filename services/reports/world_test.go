@@ -150,7 +150,7 @@ func (w *world) serve(policy rpc.Policy, register func(*rpc.Server)) *grpc.Clien
 	}
 	go func() { _ = srv.Serve(ln) }()
 	w.t.Cleanup(srv.Stop)
-	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{})
+	conn, err := rpc.Dial(ln.Addr().String(), rpc.DialOptions{Timeout: time.Minute})
 	if err != nil {
 		w.t.Fatal(err)
 	}
