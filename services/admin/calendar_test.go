@@ -28,3 +28,20 @@ func TestDaysWithoutMidnight(t *testing.T) {
 		}
 	}
 }
+
+func TestNewDatesStartAtNine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	event, _ := withEvent(w, "Yoga", "Ann")
+	event.Dates = nil
+	for today, want := range map[string]string{
+		"2027-03-27": "2027-03-28T09:00", "2027-10-30": "2027-10-31T09:00", // the clocks change in London
+		"2027-12-31": "2028-01-01T09:00", "2028-02-28": "2028-02-29T09:00",
+	} {
+		w.atNoon(today)
+		for _, path := range []string{"/events/new", "/events/evt_1/dates/new"} {
+			w.get(path).must(t, `value="`+want+`"`)
+		}
+	}
+}

@@ -159,9 +159,13 @@ func (r *request) eventForm(f *form) eventFormPage {
 	return eventFormPage{Form: f, Kinds: r.newKindOptions(), When: r.scheduleIn(r.session.Clock.Zone)}
 }
 
+// tomorrowAtNine returns the start that a new date has in its form: 9:00 on the next day, also if the clocks change on it.
+func (r *request) tomorrowAtNine() string {
+	return r.midnight(r.now(), 1).Format(time.DateOnly) + "T09:00"
+}
+
 func (r *request) newEvent() error {
-	tomorrow := r.midnight(r.now(), 1)
-	return r.render("event-new", r.eventForm(newForm("type", "class", "start", tomorrow.Add(9*time.Hour).Format(wallLayout),
+	return r.render("event-new", r.eventForm(newForm("type", "class", "start", r.tomorrowAtNine(),
 		"duration", "60", "count", "10", "name", r.text("desk.price.default_name"), "tax", "0")))
 }
 
