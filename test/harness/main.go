@@ -89,7 +89,9 @@ func TempDir(t testing.TB) string {
 	}
 	t.Cleanup(func() {
 		removeClusters(dir)
-		if err := os.RemoveAll(dir); err != nil {
+		// The children of a process that was killed can outlive it for a moment, and create files in a
+		// directory that is being removed.
+		if err := poll(killLimit, func() error { return os.RemoveAll(dir) }); err != nil {
 			t.Errorf("%v", err)
 		}
 	})
