@@ -4,7 +4,6 @@ import (
 	"net"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -70,7 +69,7 @@ func (n *NATS) Start(t testing.TB) {
 	}
 	s.Start()
 	n.server = s
-	if !s.ReadyForConnections(20 * time.Second) {
+	if !s.ReadyForConnections(startLimit) {
 		t.Fatal("the NATS server did not start")
 	}
 }

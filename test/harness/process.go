@@ -19,11 +19,10 @@ import (
 )
 
 const (
-	// stopLimit is longer than a service takes to drain.
-	stopLimit = 25 * time.Second
-	killLimit = 10 * time.Second
-	// startLimit allows for a loaded machine.
-	startLimit = 60 * time.Second
+	// The limits allow for a loaded machine. A service takes ten seconds to drain on any.
+	stopLimit  = time.Minute
+	killLimit  = 30 * time.Second
+	startLimit = 3 * time.Minute
 	// logTail is how much of the log a failed test prints, in bytes.
 	logTail = 8 << 10
 )

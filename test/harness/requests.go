@@ -3,6 +3,7 @@ package harness
 import (
 	"errors"
 	"testing"
+	"time"
 
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -12,7 +13,7 @@ import (
 func (c *Company) AwaitRequests(t testing.TB, req *authv1.ListRequestsRequest) []*authv1.LoggedRequest {
 	t.Helper()
 	var found []*authv1.LoggedRequest
-	Eventually(t, requestLimit, func() error {
+	Eventually(t, time.Minute, func() error {
 		res, err := c.op.Requests.ListRequests(c.Ctx(t.Context()), req)
 		if found = res.GetRequests(); err == nil && len(found) == 0 {
 			err = errors.New("the request is not in the log")

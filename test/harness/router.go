@@ -136,7 +136,7 @@ func (r *Router) PID() (string, error) {
 // Await waits until the router knows companies or credentials.
 func (r *Router) Await(t testing.TB, name string, keys ...string) {
 	t.Helper()
-	Eventually(t, 20*time.Second, func() error {
+	Eventually(t, time.Minute, func() error {
 		for _, key := range keys {
 			answer, err := r.command("get map " + filepath.Join(r.maps, name+".map") + " " + key)
 			if err != nil || !strings.Contains(answer, "found=yes") {
