@@ -29,6 +29,7 @@ type Mailbox struct {
 	Endpoint string
 
 	t      testing.TB
+	known  chan struct{} // closed when the key is known
 	key    []byte
 	answer func(Mail) Reply
 
@@ -89,7 +90,7 @@ func newMailbox(t testing.TB, answer func(Mail) Reply) *Mailbox {
 	if answer == nil {
 		answer = func(Mail) Reply { return Reply{} }
 	}
-	return &Mailbox{t: t, answer: answer, tries: map[string]int{}}
+	return &Mailbox{t: t, known: make(chan struct{}), answer: answer, tries: map[string]int{}}
 }
 
 func (m *Mailbox) hasSecret(t testing.TB, endpoint, secret string) {
@@ -98,9 +99,8 @@ func (m *Mailbox) hasSecret(t testing.TB, endpoint, secret string) {
 	if err != nil || len(key) != sha256.Size {
 		t.Fatalf("%q is not a webhook secret: %v", secret, err)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.Endpoint, m.key = endpoint, key
+	close(m.known)
 }
 
 // Mail returns the requests received so far, in order.
@@ -116,6 +116,11 @@ func (m *Mailbox) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(req.Body, 1<<20))
 	if err != nil {
 		return // the sender has closed the connection
+	}
+	select {
+	case <-m.known: // an event from before the registration can arrive before its answer
+	case <-req.Context().Done():
+		return
 	}
 	mail, err := m.verify(req.Header, body)
 	if err != nil {
@@ -196,9 +201,6 @@ type envelope struct {
 
 // verify verifies both signatures of a request and compares their content with the body.
 func (m *Mailbox) verify(h http.Header, body []byte) (Mail, error) {
-	m.mu.Lock()
-	key := m.key
-	m.mu.Unlock()
 	var e envelope
 	if err := json.Unmarshal(body, &e); err != nil {
 		return Mail{}, err
@@ -210,7 +212,7 @@ func (m *Mailbox) verify(h http.Header, body []byte) (Mail, error) {
 		Data      json.RawMessage `json:"data"`
 		Digest    string          `json:"body_sha256"`
 	}
-	_, err := jwt.ParseWithClaims(h.Get("X-Service-Signature"), &claims, func(*jwt.Token) (any, error) { return key, nil },
+	_, err := jwt.ParseWithClaims(h.Get("X-Service-Signature"), &claims, func(*jwt.Token) (any, error) { return m.key, nil },
 		jwt.WithValidMethods([]string{"HS256"}), jwt.WithExpirationRequired())
 	if err != nil {
 		return Mail{}, fmt.Errorf("the JWT: %w", err)
@@ -223,7 +225,7 @@ func (m *Mailbox) verify(h http.Header, body []byte) (Mail, error) {
 	if h.Get("Webhook-Id") != e.ID {
 		return Mail{}, fmt.Errorf("Webhook-Id is %q", h.Get("Webhook-Id"))
 	}
-	mac := hmac.New(sha256.New, key)
+	mac := hmac.New(sha256.New, m.key)
 	fmt.Fprintf(mac, "%s.%s.%s", e.ID, h.Get("Webhook-Timestamp"), body)
 	if want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)); h.Get("Webhook-Signature") != want {
 		return Mail{}, fmt.Errorf("Webhook-Signature is %q, want %q", h.Get("Webhook-Signature"), want)
