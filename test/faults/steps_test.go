@@ -271,11 +271,18 @@ func (c *stepCluster) testLateCall(t *testing.T, kind *purchaseKind) {
 	a := c.newAttempts(t, kind)[0]
 	held := c.gate.Hold()
 	client := newReplica(c.m.Connect(t, c.replica(0)))
-	var answer sync.WaitGroup
-	answer.Go(func() { a.err = kind.call(c.company.Ctx(t.Context()), client, a) })
-	<-held.Arrived()
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		a.err = kind.call(c.company.Ctx(t.Context()), client, a)
+	}()
+	select {
+	case <-held.Arrived():
+	case <-answered:
+		t.Fatalf("booking has not called pass: %v", a.err)
+	}
 	c.m.Part("booking").Kill(t)
-	answer.Wait()
+	<-answered
 	if a.seen = c.look(t, a); a.seen != kind.steps[kind.final-2] {
 		t.Errorf("before the credits are taken, others see %+v", a.seen)
 	}
