@@ -70,8 +70,13 @@ func (w *world) testWithoutAuth(t *testing.T) {
 	w.settle(t)
 }
 
-// revokedLimit is the time within which a revocation takes effect everywhere.
-const revokedLimit = time.Second
+const (
+	// revokedLimit is the time within which a revocation takes effect everywhere.
+	revokedLimit = time.Second
+	// slowness is how much longer a revocation can take, as a multiple of the slowest request meanwhile. A request takes
+	// milliseconds, except on a machine whose processors are busy.
+	slowness = 20
+)
 
 func (w *world) testRevocation(t *testing.T) {
 	c := w.op.NewCompany(t, "Europe/London")
@@ -114,6 +119,13 @@ func (w *world) testRevocation(t *testing.T) {
 		for _, name := range []string{"gateway-a-1", "gateway-a-2", "customer"} {
 			w.Part(name).Kill(t)
 			w.Part(name).Restart(t)
+		}
+		// Only a service that can be reached can refuse a token. Its caller reconnects within two seconds.
+		if err := callUntilConnected(t, func(ctx context.Context) error {
+			_, err := w.op.Customers.GetCustomer(c.Ctx(ctx), &customerv1.GetCustomerRequest{Id: customer})
+			return err
+		}); err != nil {
+			t.Fatal(err)
 		}
 		for _, token := range dead {
 			w.checkRevoked(t, token, customer)
@@ -160,7 +172,8 @@ func (w *world) testRevocation(t *testing.T) {
 	})
 }
 
-// checkRevoked fails t unless both gateways and a service refuse the token within revokedLimit.
+// checkRevoked fails t unless both gateways and a service refuse the token within revokedLimit, or a bit later on a
+// busy machine.
 func (w *world) checkRevoked(t *testing.T, token, customer string) {
 	t.Helper()
 	asks := []func(ctx context.Context) error{
@@ -179,17 +192,19 @@ func (w *world) checkRevoked(t *testing.T, token, customer string) {
 		})
 	}
 	var wg sync.WaitGroup
-	deadline := time.Now().Add(revokedLimit)
+	revoked := time.Now()
 	for _, ask := range asks {
 		wg.Go(func() {
+			var slowest time.Duration
 			for {
 				began := time.Now()
 				err := ask(t.Context())
 				if err == nil {
 					return
 				}
-				if began.After(deadline) {
-					t.Errorf("%s after the revocation: %v", revokedLimit, err)
+				slowest = max(slowest, time.Since(began))
+				if after := began.Sub(revoked); after > revokedLimit+slowness*slowest {
+					t.Errorf("%s after the revocation: %v", after, err)
 					return
 				}
 			}
