@@ -18,7 +18,7 @@ import (
 )
 
 // settledLimit is the time within which the jobs of two services complete all due work.
-const settledLimit = 20 * time.Second
+const settledLimit = time.Minute
 
 // The rows of a company in the databases.
 type (

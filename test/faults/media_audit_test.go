@@ -97,7 +97,7 @@ func (c *mediaCluster) checkObjects(t *testing.T) (unnamed []string) {
 func (c *mediaCluster) awaitRemoval(t *testing.T) {
 	t.Helper()
 	old := time.Now().Add(-72 * time.Hour)
-	harness.Eventually(t, 40*time.Second, func() error {
+	harness.Eventually(t, 2*time.Minute, func() error {
 		c.Part("media").Stop(t)
 		for _, key := range c.objects(t) {
 			if err := os.Chtimes(filepath.Join(c.MediaDir(), key), old, old); err != nil {

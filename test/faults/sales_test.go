@@ -257,7 +257,7 @@ func (m *salesCluster) testConfirmations(t *testing.T, shops ...*seller) {
 }
 
 // notifiedLimit is longer than a lease of the webhook service and its first retries.
-const notifiedLimit = 90 * time.Second
+const notifiedLimit = 2 * time.Minute
 
 // testNotifications compares the registrations that the companies' endpoints received with the
 // acknowledged bookings. A notification can arrive more than once.

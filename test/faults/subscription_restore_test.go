@@ -275,7 +275,7 @@ func (c *subscriptionCluster) whileStopped(t *testing.T, part string, statements
 	defer func() { _ = admin.Close(context.WithoutCancel(t.Context())) }()
 	for _, sql := range statements {
 		// The sessions of a process that has ended may take a moment to end.
-		harness.Eventually(t, 10*time.Second, func() error {
+		harness.Eventually(t, time.Minute, func() error {
 			_, err := admin.Exec(t.Context(), sql)
 			return err
 		})

@@ -35,7 +35,7 @@ const (
 	// machine. After a kill in that time the delivery is repeated.
 	settling = 4 * time.Second
 	// newsLimit is longer than a lease and all retries.
-	newsLimit = 40 * time.Second
+	newsLimit = 2 * time.Minute
 )
 
 // webhookCluster is a cluster with two replicas of the webhook service, and a studio with ten
