@@ -22,7 +22,7 @@ func TestWebhookTakeover(t *testing.T) {
 	w.op = w.Operator(t)
 	w.studio = w.newStudio(t)
 	for range 10 {
-		w.steady = append(w.steady, w.NewMailbox(t, w.studio.company, func(harness.Mail) harness.Reply { return harness.Reply{} }))
+		w.steady = append(w.steady, w.NewMailbox(t, w.studio.company, func(harness.Mail) harness.Reply { return harness.Reply{After: slowAnswer} }))
 	}
 	db := w.connect(t)
 	t.Run("a process is killed", func(t *testing.T) {
@@ -49,9 +49,14 @@ func TestWebhookTakeover(t *testing.T) {
 	})
 }
 
-// backlog is the number of registrations that are sold while no webhook process runs. Each is sent to
-// ten mailboxes.
-const backlog = 300
+const (
+	// backlog is the number of registrations that are sold while no webhook process runs. Each is sent to
+	// ten mailboxes.
+	backlog = 300
+	// slowAnswer makes a process work for seconds on the backlog, at eight requests to each mailbox at a time. So it is
+	// interrupted before it has sent everything, on any machine.
+	slowAnswer = 150 * time.Millisecond
+)
 
 // drain makes a backlog, starts both processes, and returns the one that has sent a tenth of it.
 func (w *webhookCluster) drain(t *testing.T) (busy string) {
@@ -65,7 +70,10 @@ func (w *webhookCluster) drain(t *testing.T) (busy string) {
 		}
 	}
 	for _, name := range processes() {
-		w.Part(name).Restart(t)
+		w.Part(name).Start(t)
+	}
+	for _, name := range processes() {
+		w.Part(name).AwaitReady(t)
 	}
 	harness.Eventually(t, newsLimit, func() error {
 		for _, name := range processes() {
