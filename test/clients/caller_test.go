@@ -2,6 +2,7 @@ package clients
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"reservation.dev/platform/id"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -173,12 +175,20 @@ func (c *caller) send(t *testing.T, r harness.Request) harness.Answer {
 	return answer
 }
 
-// take sends the request of a step, checks its status, and saves its variables.
+// take sends the request of a step, checks its status, and saves its variables. It repeats a request for the request
+// log until it has an entry, because entries follow their requests.
 func (c *caller) take(t *testing.T, s step, r harness.Request) harness.Answer {
 	t.Helper()
-	answer := c.send(t, r)
+	var answer harness.Answer
 	var v any
-	answer.Into(t, s.want(), &v)
+	harness.Eventually(t, time.Minute, func() error {
+		answer = c.send(t, r)
+		answer.Into(t, s.want(), &v)
+		if s.operation == "listRequests" && at(v, "total") == 0.0 {
+			return errors.New("the request log is empty")
+		}
+		return nil
+	})
 	for name, path := range s.save {
 		c.values[name] = fmt.Sprint(at(v, path))
 	}
