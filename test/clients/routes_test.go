@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"reservation.dev/test/harness"
 )
@@ -40,6 +41,9 @@ func (c *caller) first() []step {
 	})
 }
 
+// limitWindow is the time in which the requests of a credential are counted, without the grain in which it ends.
+const limitWindow = 59 * time.Second
+
 // testRateLimit calls every operation below and beyond a limit.
 func (c *caller) testRateLimit(t *testing.T) {
 	free, spent := c.credential(t, c.company, mostRequests, c.permissions()...), c.credential(t, c.company, 1, c.permissions()...)
@@ -61,16 +65,22 @@ func (c *caller) testRateLimit(t *testing.T) {
 		}
 		return n
 	}
+	began := time.Now()
 	before := remaining(as(free, step{operation: "listCustomers"}))
 	for _, s := range c.first() {
 		got := as(free, s)
-		if after := remaining(got); got.Code == http.StatusTooManyRequests || after != before-1 {
+		after := remaining(got)
+		// A minute after a request, its place is free again. On a loaded machine the test takes that long.
+		counts := after == before-1 || after >= before && time.Since(began) > limitWindow
+		if got.Code == http.StatusTooManyRequests || !counts {
 			t.Errorf("%s: %d, with %d remaining after %d", s.operation, got.Code, after, before)
 		}
-		before--
-		// Of two requests, the second is always beyond the limit of one.
-		as(spent, s)
-		got = as(spent, s)
+		before = after
+		// Of two requests, the second is beyond the limit of one, unless the minute of an allowed request ends between them.
+		first := as(spent, s)
+		if got = as(spent, s); first.Code == http.StatusTooManyRequests && got.Code != first.Code {
+			got = as(spent, s)
+		}
 		if wait, err := strconv.Atoi(got.Header.Get("Retry-After")); got.Code != http.StatusTooManyRequests || err != nil || wait < 1 {
 			t.Errorf("%s beyond the limit: %d %v %s", s.operation, got.Code, got.Header, got.Body)
 		}
