@@ -18,7 +18,7 @@ import (
 )
 
 // eventLimit is the time limit for the delivery of an event.
-const eventLimit = 30 * time.Second
+const eventLimit = time.Minute
 
 func TestTheProgramThatFollowsEvents(t *testing.T) {
 	nats := harness.StartNATS(t, t.TempDir())
