@@ -79,7 +79,7 @@ func (m *machine) join(t *rapid.T) {
 	if w.auto, _ = optional(t, "with autoBook", body, "autoBook", true, false); w.auto {
 		w.method = choose(t, "method", "CARD", "CASH", "FREE")
 		body["payment"] = object{"method": w.method}
-	} else if v, ok := optional(t, "with minutes", body, "offerMinutes", 1, 10_080); ok {
+	} else if v, ok := optional(t, "with minutes", body, "offerMinutes", 20, 10_080); ok {
 		w.minutes = v
 	}
 	want := m.admits(w)
