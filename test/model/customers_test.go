@@ -3,7 +3,6 @@ package model
 import (
 	"fmt"
 	"net/http"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -78,7 +77,7 @@ func (m *machine) deleteCustomer(t *rapid.T) {
 	a.same(t, a.body, object{"id": c.id, "deleted": true})
 	c.deleted = true
 	// Other services learn of the deletion a moment later.
-	harness.Eventually(m.t, 10*time.Second, func() error {
+	harness.Eventually(m.t, soon, func() error {
 		if a := m.call(t, http.MethodPost, m.full.path()+"/registrations", object{"customerId": c.id}); a.code != http.StatusNotFound {
 			return fmt.Errorf("a deleted customer is still known: %s", a.what)
 		}

@@ -54,7 +54,7 @@ func (m *machine) read(t *rapid.T, path string, deleted bool, view func() object
 	}
 	a.expect(t, http.StatusOK, fine)
 	want, _ := plain(t, view()).(object)
-	for deadline := time.Now().Add(5 * time.Second); want["remainingUses"] != nil && a.body["remainingUses"] != want["remainingUses"] && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(soon); want["remainingUses"] != nil && a.body["remainingUses"] != want["remainingUses"] && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 		a = m.call(t, http.MethodGet, path, nil)
 	}
@@ -107,7 +107,7 @@ func (m *machine) listPasses(t *rapid.T) {
 
 func (m *machine) listHeld(t *rapid.T) {
 	for _, h := range m.held { // returned credits may not have arrived yet
-		harness.Eventually(m.t, 5*time.Second, func() error {
+		harness.Eventually(m.t, soon, func() error {
 			if a := m.call(t, http.MethodGet, h.path(), nil); fmt.Sprint(a.body["remainingUses"]) != strconv.Itoa(h.remaining) {
 				return fmt.Errorf("want %d remaining uses: %s", h.remaining, a.what)
 			}

@@ -23,6 +23,9 @@ import (
 	"reservation.dev/test/harness"
 )
 
+// soon is how long a test waits for what the platform does a moment later, also on a loaded machine.
+const soon = time.Minute
+
 // usualChecks limits the test to about twenty seconds unless more checks are requested.
 const usualChecks = "12"
 

@@ -5,14 +5,13 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	"reservation.dev/test/harness"
 )
 
 // checkSums waits until nothing is in progress, and checks the sums.
 func (r *rush) checkSums(t *testing.T) {
-	harness.Eventually(t, time.Minute, func() error {
+	harness.Eventually(t, soon, func() error {
 		out, err := r.verified()
 		if err != nil {
 			return fmt.Errorf("reservectl verify: %s: %w", out, err)

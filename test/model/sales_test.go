@@ -277,7 +277,7 @@ func (m *machine) expire(t *rapid.T, transaction string) {
 	if _, err := m.db.Exec(m.t.Context(), `update transactions set expires_at = now(), hold_expires_at = now() where id = $1`, which); err != nil {
 		t.Fatal(err)
 	}
-	harness.Eventually(m.t, 20*time.Second, func() error {
+	harness.Eventually(m.t, soon, func() error {
 		var status string
 		if err := m.db.QueryRow(m.t.Context(), `select status from transactions where id = $1`, which).Scan(&status); err != nil || status != "released" {
 			return fmt.Errorf("the hold is %s: %w", status, err)
