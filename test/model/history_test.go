@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -41,7 +42,7 @@ func (m *machine) compareHistory(t *rapid.T, r *registration, perPage int, byCur
 	}
 	path := "/registrations/" + r.id + "/history?perPage=" + strconv.Itoa(perPage)
 	var got []any
-	query, last := "", ""
+	query, last := "", time.Time{}
 	for page := 1; ; page++ {
 		a := m.call(t, http.MethodGet, path+query, nil)
 		a.expect(t, http.StatusOK, fine)
@@ -50,9 +51,10 @@ func (m *machine) compareHistory(t *rapid.T, r *registration, perPage int, byCur
 		}
 		entries, _ := a.body["history"].([]any)
 		for _, entry := range entries {
-			at, _ := entry.(object)["at"].(string)
-			if at < last {
-				t.Fatalf("an entry is older than the one before it: %s", a.what)
+			text, _ := entry.(object)["at"].(string)
+			at, err := time.Parse(time.RFC3339, text) // as texts, 05.5Z is before 05Z
+			if err != nil || at.Before(last) {
+				t.Fatalf("an entry is older than the one before it, %v: %s", err, a.what)
 			}
 			last = at
 		}
