@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/audits"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -279,7 +279,8 @@ func field(label string) string {
 	return "//*[@id=//main//label[starts-with(normalize-space()," + literal(label) + ")]/@for]"
 }
 
-// fill replaces the value of the field with a label.
+// fill replaces the value of the field with a label. The whole text arrives at once, as from the clipboard: a search
+// while typing then has one result, and does not replace it while the test looks at it.
 func (b *tab) fill(label, value string) {
 	b.t.Helper()
 	b.actions++
@@ -291,7 +292,11 @@ func (b *tab) fill(label, value string) {
 		control.select();
 		return true;
 	})()`)
-	b.do("fill "+label, chromedp.SendKeys(at, cmp.Or(value, kb.Backspace)))
+	if value == "" {
+		b.do("empty "+label, chromedp.KeyEvent(kb.Backspace))
+		return
+	}
+	command(b, input.InsertText, input.InsertTextParams{Text: value})
 }
 
 // quote returns a text as a JavaScript literal.
