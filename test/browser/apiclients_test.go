@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"reservation.dev/test/harness"
 )
@@ -117,10 +116,10 @@ func (w *world) locked(t *testing.T, a *harness.A, c harness.Credential) {
 	}
 }
 
-// dead waits until a token is refused. The revocation is a domain event.
+// dead waits until a token is refused. The revocation is a domain event. The tests of faults measure how long it takes.
 func (w *world) dead(t *testing.T, a *harness.A, token string) {
 	t.Helper()
-	harness.Eventually(t, 2*time.Second, func() error {
+	harness.Eventually(t, stepLimit, func() error {
 		answer, err := a.Try(t.Context(), harness.Request{Path: "/customers", Token: token})
 		if err == nil && answer.Code != http.StatusUnauthorized {
 			err = fmt.Errorf("the token is answered %d", answer.Code)

@@ -23,7 +23,7 @@ import (
 )
 
 // stepLimit bounds a step of a tab, for example a click and the page that it loads.
-const stepLimit = 30 * time.Second
+const stepLimit = time.Minute
 
 // tab is a tab with its own cookies.
 type tab struct {
