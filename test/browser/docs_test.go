@@ -248,14 +248,19 @@ func (b *tab) exampleIn(client string) {
 	b.t.Helper()
 	picker := `[...document.querySelectorAll("[data-testid=client-picker]")].find(e => e.checkVisibility())`
 	b.until(picker + " !== undefined")
-	if eval[string](b, picker+".innerText.trim()") == client {
+	if b.now(picker+`?.innerText.trim() ?? ""`) == client {
 		return
 	}
-	eval[bool](b, picker+".click() === undefined")
-	option := `[...document.querySelectorAll("[role=option]")].find(e => e.innerText.trim() === ` + quote(b.t, strings.SplitN(client, " ", 2)[1]) + `)`
-	b.until(option + " !== undefined")
-	eval[bool](b, option+".click() === undefined")
+	b.clickWhenThere(picker)
+	b.clickWhenThere(`[...document.querySelectorAll("[role=option]")].find(e => e.innerText.trim() === ` + quote(b.t, strings.SplitN(client, " ", 2)[1]) + `)`)
 	b.until(picker + ".innerText.trim() === " + quote(b.t, client))
+}
+
+// clickWhenThere waits for the element that an expression finds, and clicks it at once, because a page that is being
+// built replaces its elements.
+func (b *tab) clickWhenThere(element string) {
+	b.t.Helper()
+	b.until(`(() => { const e = ` + element + `; e?.click(); return e !== undefined; })()`)
 }
 
 // testGatewayReference sends a request from the page that Interface A serves.
@@ -275,11 +280,9 @@ func (w *world) testGatewayReference(t *testing.T) {
 	b.until(`document.body.innerText.includes("/token")`)
 	b.quiet()
 	test := `[...document.querySelectorAll("button")].find(e => e.checkVisibility() && /Test Request/.test(e.innerText))`
-	b.until(test + " !== undefined")
-	eval[bool](b, test+".click() === undefined")
+	b.clickWhenThere(test)
 	send := `[...document.querySelectorAll("button")].find(e => e.checkVisibility() && /^Send/.test(e.innerText.trim()))`
-	b.until(send + " !== undefined")
-	eval[bool](b, send+".click() === undefined")
+	b.clickWhenThere(send)
 	deadline := time.Now().Add(stepLimit)
 	for {
 		b.mu.Lock()
