@@ -16,7 +16,8 @@ import (
 // classOf is a class of a teacher, whom an administrator is linked to.
 type classOf struct{ staff, title, date, guest string }
 
-// teach adds a staff member with a class that one customer has booked.
+// teach adds a staff member with a class that one customer has booked. It starts so late that it can be booked on a slow
+// machine, and that it is not a class of yesterday when its teacher signs in after midnight.
 func (w *world) teach(t *testing.T, name string) classOf {
 	t.Helper()
 	ctx := w.company.Ctx(t.Context())
@@ -27,7 +28,7 @@ func (w *world) teach(t *testing.T, name string) classOf {
 	c := classOf{staff: staff.GetStaffMember().GetId(), title: "Class of " + name, guest: "Guest of " + name}
 	event, err := w.op.Events.CreateEvent(ctx, &bookingv1.CreateEventRequest{
 		Title: c.title, StaffAndRooms: &bookingv1.StaffAndRooms{StaffIds: []string{c.staff}},
-		Dates:          []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(time.Now().Add(time.Minute).Truncate(time.Second)), DurationMinutes: 60}},
+		Dates:          []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(time.Now().Add(5 * time.Minute).Truncate(time.Second)), DurationMinutes: 60}},
 		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1200}},
 	})
 	if err != nil {
