@@ -29,6 +29,11 @@ func TestNeighbours(t *testing.T) {
 	customers := lockRows(t, cluster.OwnerURL("customer"), `select from customers where company_id = $1 for update`, busy)
 	dates := lockRows(t, cluster.OwnerURL("booking"), `select from event_dates where company_id = $1 for update`, busy)
 
+	// One key has enough requests for half a minute only, and a loaded machine may need more.
+	var tokens []string
+	for range 6 {
+		tokens = append(tokens, busy.b.Token(t, busy.company.NewKey(t, 10_000)))
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var all sync.WaitGroup
@@ -36,8 +41,10 @@ func TestNeighbours(t *testing.T) {
 	send := func(n int, request func(i int) harness.Request) {
 		for i := range n {
 			all.Go(func() {
+				r := request(i)
+				r.Token = tokens[i%len(tokens)]
 				for ctx.Err() == nil {
-					answer, err := busy.b.Try(ctx, request(i))
+					answer, err := busy.b.Try(ctx, r)
 					switch {
 					case ctx.Err() != nil:
 					case err != nil:

@@ -68,7 +68,7 @@ func SettledRows(t testing.TB, databases []*pgx.Conn, company string) map[string
 	t.Helper()
 	const unchanged = 20 // times
 	rows, same := CompanyRows(t, databases, company), 0
-	Eventually(t, 2*time.Minute, func() error {
+	Eventually(t, 4*time.Minute, func() error {
 		next := CompanyRows(t, databases, company)
 		if same++; !maps.Equal(rows, next) {
 			same = 0
