@@ -182,7 +182,9 @@ func (c *caller) take(t *testing.T, s step, r harness.Request) harness.Answer {
 	var answer harness.Answer
 	var v any
 	harness.Eventually(t, time.Minute, func() error {
-		answer = c.send(t, r)
+		if answer = c.send(t, r); answer.Code != s.want() {
+			t.Fatalf("%s (%s %s): %d %s", s.operation, r.Method, r.Path, answer.Code, answer.Body)
+		}
 		answer.Into(t, s.want(), &v)
 		if s.operation == "listRequests" && at(v, "total") == 0.0 {
 			return errors.New("the request log is empty")
