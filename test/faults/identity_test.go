@@ -73,7 +73,7 @@ func (w *world) testWithoutAuth(t *testing.T) {
 const (
 	// revokedLimit is the time within which a revocation takes effect everywhere.
 	revokedLimit = time.Second
-	// slowness is how much longer a revocation can take, as a multiple of the slowest request meanwhile. A request takes
+	// slowness is how much longer a revocation can take, as a multiple of the slowest request at that time. A request takes
 	// milliseconds, except on a machine whose processors are busy.
 	slowness = 20
 )
