@@ -116,21 +116,22 @@ func TestRevocation(t *testing.T) { // invariant 3
 	})
 }
 
-// timeOfRevocation checks that half of many revocations take effect in another process within a second. Other work on the
-// machine can delay some of them.
+// timeOfRevocation checks that half of many revocations take effect in another process within a second and the time of
+// five requests, which is milliseconds except on a busy machine. If nothing pushed them, they would take many seconds.
 func timeOfRevocation(t *testing.T, one, two *replica, company string) {
 	t.Helper()
 	clientID, secret := one.client(company)
-	took := make([]time.Duration, 12)
+	took, requests := make([]time.Duration, 12), make([]time.Duration, 12)
 	for i := range took {
 		raw := one.token(clientID, secret)
 		soon(t, func() error { _, err := two.verifier.Verify(t.Context(), raw); return err })
+		began := time.Now()
 		res, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID})
 		if err != nil {
 			t.Fatal(err)
 		}
-		secret = res.GetClientSecret()
-		began := time.Now()
+		secret, requests[i] = res.GetClientSecret(), time.Since(began)
+		began = time.Now()
 		soon(t, func() error {
 			if _, err := two.verifier.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
 				return errors.Join(errors.New("the token is still accepted"), err)
@@ -139,8 +140,10 @@ func timeOfRevocation(t *testing.T, one, two *replica, company string) {
 		})
 		took[i] = time.Since(began)
 	}
-	if slices.Sort(took); took[len(took)/2] > time.Second {
-		t.Errorf("the revocations took %v", took)
+	slices.Sort(took)
+	slices.Sort(requests)
+	if half := len(took) / 2; took[half] > time.Second+5*requests[half] {
+		t.Errorf("the revocations took %v, and their requests %v", took, requests)
 	}
 }
 

@@ -138,6 +138,7 @@ func (w *world) wantPublished() *snapshot {
 
 func TestEveryLedgerEntryIsInOneEvent(t *testing.T) { // invariant 19
 	w := open(t)
+	w.startAtNoon() // the same day in the zone of the company and in that of the callers' tokens
 	redeemed := func(pass *passv1.CustomerPass, credits ...int32) *passv1.RedeemCreditsRequest {
 		req := redeemRequest(pass.GetCustomerId(), pass.GetId(), credits...)
 		w.mustRedeem(req)
@@ -217,6 +218,7 @@ func TestEveryLedgerEntryIsInOneEvent(t *testing.T) { // invariant 19
 
 func TestPassSnapshots(t *testing.T) { // invariant 20
 	w := open(t)
+	w.startAtNoon() // the same day in the zone of the company and in that of the callers' tokens
 	p := w.give(w.customer(), nil)
 	other := w.give(w.customer(), nil)
 	w.mustRedeem(redeemRequest(p.GetCustomerId(), p.GetId(), 1))
