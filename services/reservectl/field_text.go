@@ -186,6 +186,7 @@ var fieldTexts = map[string]string{
 	"UpdatePlanRequest.credits":       "credits of a period",
 	"interval_count":                  "number of intervals of a period; 0: 1",
 	"group_by":                        "what a row sums up",
+	"week_start":                      "weekday on which weeks begin, from 1 (Monday) to 7",
 	"interval_unit":                   "interval of a period",
 	"max_rollover":                    "unused credits that move to the next period, at most; 0: all unused credits expire",
 	"media_collection_ids":            "media collections that subscribers can play (col_…)",
