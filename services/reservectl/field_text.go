@@ -179,14 +179,18 @@ var fieldTexts = map[string]string{
 
 	"ListPassTypesRequest.of_plans": "also list the pass types that plans own",
 
+	// Reports
+	"group_by":   "what a row sums up",
+	"week_start": "weekday on which weeks begin, from 1 (Monday) to 7; by default 1",
+	"Span.from":  "first day (2026-03-01)",
+	"Span.to":    "last day (2026-03-31)",
+
 	// Plans and subscriptions
 	"bookings":                        "how the plan pays for bookings",
 	"CreatePlanRequest.bookings":      "how the plan pays for bookings; by default credits with --credits, or else none",
 	"CreatePlanRequest.credits":       "credits of a period",
 	"UpdatePlanRequest.credits":       "credits of a period",
 	"interval_count":                  "number of intervals of a period; 0: 1",
-	"group_by":                        "what a row sums up",
-	"week_start":                      "weekday on which weeks begin, from 1 (Monday) to 7",
 	"interval_unit":                   "interval of a period",
 	"max_rollover":                    "unused credits that move to the next period, at most; 0: all unused credits expire",
 	"media_collection_ids":            "media collections that subscribers can play (col_…)",
