@@ -57,8 +57,8 @@ race: postgres ## run the package tests with the race detector, including the sl
 	go test -race -vet=off -timeout 25m $(TESTFLAGS) $(UNITS)
 
 # -count=1, because Go's test cache does not notice changes in the programs that these
-# tests run. The limit allows for a machine that is several times slower than a developer's: the longest package takes
-# five minutes on that one.
+# tests run. The longest package takes five minutes on a developer's machine; the limit allows for one that is
+# several times slower.
 .PHONY: end-to-end
 end-to-end: postgres chromium haproxy ## run the tests in test/, which start the built programs
 	go test -vet=off -timeout 40m -count=1 -skip '^TestSlow' $(TESTFLAGS) ./test/...

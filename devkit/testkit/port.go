@@ -15,7 +15,7 @@ const (
 	lastPort  = 11_999
 )
 
-// ports gives each port once. Each process begins at another one, so that two do not choose the same.
+// ports gives each port once. Each process begins at a random one, so that two rarely choose the same.
 type ports struct {
 	mu   sync.Mutex
 	next int // 0: not chosen yet

@@ -63,7 +63,7 @@ func (p *Proxy) serve(running *sync.WaitGroup) {
 			continue
 		}
 		p.mu.Lock()
-		if p.Refuse.Load() > 0 { // since it was accepted, so that Cut may have missed it
+		if p.Refuse.Load() > 0 && p.Refuse.Add(-1) >= 0 { // since it was accepted, so that Cut may have missed it
 			p.mu.Unlock()
 			client.Close()
 			server.Close()

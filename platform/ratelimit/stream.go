@@ -33,8 +33,8 @@ const (
 	pauseTime = time.Second
 )
 
-// waits has the times after which a request is decided locally, which the tests of exact limits make longer: answerTime
-// and creationTime.
+// waits are the times after which a request is decided locally: answerTime and creationTime. Tests of exact limits need
+// longer ones.
 type waits struct {
 	answer, creation time.Duration
 }

@@ -265,7 +265,7 @@ func (r *request) newDates() error {
 		return err
 	}
 	z := r.zoneOf(e)
-	f := newForm("start", r.tomorrowAtNine(), "duration", "60", "count", "10")
+	f := newForm("start", r.tomorrowAtNine(z), "duration", "60", "count", "10")
 	if dates := e.GetDates(); len(dates) > 0 {
 		last := dates[len(dates)-1]
 		start := last.GetStartsAt().AsTime().In(z).AddDate(0, 0, 7)

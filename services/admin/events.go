@@ -159,13 +159,14 @@ func (r *request) eventForm(f *form) eventFormPage {
 	return eventFormPage{Form: f, Kinds: r.newKindOptions(), When: r.scheduleIn(r.session.Clock.Zone)}
 }
 
-// tomorrowAtNine returns the start that a new date has in its form: 9:00 on the next day, also if the clocks change on it.
-func (r *request) tomorrowAtNine() string {
-	return r.midnight(r.now(), 1).Format(time.DateOnly) + "T09:00"
+// tomorrowAtNine returns the start that a new date has in its form: 9:00 on the next day in a zone, also if the clocks
+// change on it.
+func (r *request) tomorrowAtNine(zone *time.Location) string {
+	return r.now().In(zone).AddDate(0, 0, 1).Format(time.DateOnly) + "T09:00"
 }
 
 func (r *request) newEvent() error {
-	return r.render("event-new", r.eventForm(newForm("type", "class", "start", r.tomorrowAtNine(),
+	return r.render("event-new", r.eventForm(newForm("type", "class", "start", r.tomorrowAtNine(r.session.Clock.Zone),
 		"duration", "60", "count", "10", "name", r.text("desk.price.default_name"), "tax", "0")))
 }
 

@@ -133,8 +133,8 @@ func (r *request) readExpiring(q reportQuery, t *reportTable) error {
 // expiringFile sends the passes that expire in a span as a CSV file. It is in the audit log, because it has the names of
 // customers.
 func (r *request) expiringFile() error {
-	q := r.asked()
-	req := &reportsv1.ListExpiringPassesRequest{Span: r.reportSpan(q), PageSize: expiringBatch}
+	req := &reportsv1.ListExpiringPassesRequest{Span: r.reportSpan(r.asked()), PageSize: expiringBatch}
+	var span *reportsv1.Span
 	var b bytes.Buffer
 	file := csvfile.NewWriter(&b, ',')
 	if err := file.Begin([]string{"last_day", "customer_id", "customer", "customer_pass_id", "pass", "credits", "worth", "currency"}); err != nil {
@@ -145,6 +145,7 @@ func (r *request) expiringFile() error {
 		if err != nil {
 			return r.refused(reportsPath, err)
 		}
+		span = res.GetSpan()
 		if res.GetTotal() > maxExpiringRows {
 			return r.sayFailed(reportsPath+"/"+expiringReport, r.text("reports.expiring.too_many", "count", res.GetTotal(), "most", maxExpiringRows))
 		}
@@ -162,16 +163,10 @@ func (r *request) expiringFile() error {
 	}
 	r.changed()
 	r.target("expiring_passes")
-	r.detail("first_day", "", q.from)
-	r.detail("last_day", "", q.to)
+	r.detail("first_day", "", span.GetFrom())
+	r.detail("last_day", "", span.GetTo())
 	r.detail("rows", "", strconv.FormatInt(file.Rows(), 10))
-	name := []string{expiringReport}
-	for _, day := range []string{q.from, q.to} {
-		if isDay(day) {
-			name = append(name, day)
-		}
-	}
-	r.sendFile(strings.Join(name, "-"), b.Bytes())
+	r.sendFile(strings.Join([]string{expiringReport, span.GetFrom(), span.GetTo()}, "-"), b.Bytes())
 	return nil
 }
 

@@ -34,12 +34,13 @@ type things struct {
 // thingStream is the stream of one import.
 type thingStream struct {
 	grpc.ClientStream
-	f      *things
-	answer proto.Message
+	f         *things
+	rehearsed map[string]bool // the passes of a dry run
+	answer    proto.Message
 }
 
 func (f *things) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return &thingStream{f: f}, nil
+	return &thingStream{f: f, rehearsed: map[string]bool{}}, nil
 }
 
 func (s *thingStream) SendMsg(m any) error {
@@ -54,10 +55,12 @@ func (s *thingStream) SendMsg(m any) error {
 			switch {
 			case p.GetReference() == "no":
 				r.Outcome, r.Field, r.Message = passv1.ImportOutcome_IMPORT_OUTCOME_REFUSED, "purchase.reference", "must be shorter"
-			case s.f.passes[p.GetReference()] != nil:
+			case s.f.passes[p.GetReference()] != nil || s.rehearsed[p.GetReference()]:
 				r.Outcome = passv1.ImportOutcome_IMPORT_OUTCOME_EXISTED
 			case !req.GetDryRun():
 				s.f.passes[p.GetReference()] = p
+			default:
+				s.rehearsed[p.GetReference()] = true
 			}
 			res.Results = append(res.Results, r)
 		}
@@ -189,14 +192,17 @@ func TestImportOfPasses(t *testing.T) {
 		_, again := w.imported("passes", passesFile)
 		again.must(t, "0 passes were imported", "2 passes exist already")
 	})
-	t.Run("refuses a row whose reference is that of a row before", func(t *testing.T) {
-		const header = "reference,customer_id,pass_type_id,title,start_date,total_uses,remaining_uses\n"
-		preview, done := w.imported("passes", header+"new,cust_1,pass_1,Ten,2026-01-01,10,4\nnew,cust_1,pass_1,Ten,2026-02-01,10,10\n")
-		preview.must(t, "1 pass would be imported", "1 row would be refused", `<td>3</td>`, "is the same as in line 2")
-		done.must(t, "1 pass was imported", "1 row was refused")
+	t.Run("refuses a row whose reference is that of a row before, unless that one is refused", func(t *testing.T) {
+		const file = "reference,customer_id,pass_type_id,title,start_date,total_uses,remaining_uses,gross,currency,payment_reference\n" +
+			"new,cust_nobody,pass_1,Ten,2026-03-01,10,10,,,\nnew,cust_1,pass_1,Ten,2026-01-01,10,4,,,\nnew,cust_1,pass_1,Ten,2026-02-01,10,10,,,\n"
+		preview, done := w.imported("passes", file)
+		preview.must(t, "1 pass would be imported", "2 rows would be refused", `<td>4</td>`, "is the same as in line 3")
+		done.must(t, "1 pass was imported", "2 rows were refused")
 		if got := fake.passes["new"].GetStartDate(); got != "2026-01-01" {
 			t.Errorf("the pass starts on %s", got)
 		}
+		_, again := w.imported("passes", file)
+		again.must(t, "0 passes were imported", "1 pass exists already", "2 rows were refused")
 	})
 }
 

@@ -182,20 +182,6 @@ func (i *importItem[M]) refuse(row int, field, reason string) {
 	}
 }
 
-// refuseTwice refuses the thing if an earlier line of the file has its reference. The service would leave it out, as if
-// it had been imported before. lines are those of the references so far.
-func (i *importItem[M]) refuseTwice(lines map[string]int) {
-	if i.failed != nil {
-		return
-	}
-	reference := i.thing.GetReference()
-	if line, twice := lines[reference]; twice && reference != "" {
-		i.refuse(0, "reference", fmt.Sprintf("is the same as in line %d", line))
-		return
-	}
-	lines[reference] = i.rows[0].Line
-}
-
 // rowRefusal is the reason why a thing is refused. The reason is a sentence.
 type rowRefusal struct {
 	row           int // of the thing, from 0
@@ -223,7 +209,7 @@ func importAll[M imported](run *importRun, steps importSteps[M], res *importResu
 	if err != nil {
 		return err
 	}
-	lines := map[string]int{} // of references
+	lines := map[string]int{} // of the references of things that exist now
 	for last := false; !last; {
 		var items []*importItem[M]
 		if items, last, err = readItems(run, steps); err != nil {
@@ -238,9 +224,8 @@ func importAll[M imported](run *importRun, steps importSteps[M], res *importResu
 			if item.failed == nil {
 				item.failed = checker.Check(item.thing)
 			}
-			item.refuseTwice(lines)
 		}
-		rows, err := sendItems(steps, items, res)
+		rows, err := sendItems(steps, items, lines, res)
 		if err != nil {
 			return err
 		}
@@ -274,8 +259,8 @@ func readItems[M imported](run *importRun, steps importSteps[M]) (items []*impor
 }
 
 // sendItems sends the things that are not refused, adds the results, and returns the refused rows in the order of the
-// file.
-func sendItems[M imported](steps importSteps[M], items []*importItem[M], res *importResult) (refused []refusedRow, err error) {
+// file. It refuses a thing that exists because of an earlier line of the file, which is in lines.
+func sendItems[M imported](steps importSteps[M], items []*importItem[M], lines map[string]int, res *importResult) (refused []refusedRow, err error) {
 	var things []M
 	var sent []*importItem[M]
 	for _, item := range items {
@@ -293,14 +278,21 @@ func sendItems[M imported](steps importSteps[M], items []*importItem[M], res *im
 			return nil, fmt.Errorf("the service returned %d results for %d things", got, want)
 		}
 		for i, o := range outcomes {
-			switch o.outcome {
-			case importCreated:
-				res.Created += len(sent[i].rows)
-			case importRefusal:
-				sent[i].refuse(o.why.row, o.why.field, o.why.reason)
+			item, reference := sent[i], sent[i].thing.GetReference()
+			earlier, twice := lines[reference]
+			switch {
+			case o.outcome == importRefusal:
+				item.refuse(o.why.row, o.why.field, o.why.reason)
+				continue
+			case o.outcome == importCreated:
+				res.Created += len(item.rows)
+			case twice:
+				item.refuse(0, "reference", fmt.Sprintf("reference is the same as in line %d", earlier))
+				continue
 			default:
-				res.Existed += len(sent[i].rows)
+				res.Existed += len(item.rows)
 			}
+			lines[reference] = item.rows[0].Line
 		}
 	}
 	for _, item := range items {

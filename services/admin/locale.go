@@ -158,9 +158,12 @@ func (l *locale) wallDate(text string) string {
 // dayOfWeek returns the number of days since the first day of the week of a day.
 func (l *locale) dayOfWeek(t time.Time) int { return (int(t.Weekday()-l.firstDay) + 7) % 7 }
 
+// weekStart returns the ISO weekday on which weeks begin.
+func (l *locale) weekStart() int { return (int(l.firstDay)+6)%7 + 1 }
+
 // inWeek returns what belongs to the days of a week, given from Monday, from the first day of the week.
 func inWeek[T any](l *locale, days []T) []T {
-	first := (int(l.firstDay) + 6) % 7
+	first := l.weekStart() - 1
 	return slices.Concat(days[first:], days[:first])
 }
 

@@ -47,7 +47,7 @@ func (r *request) monthlyReport() error {
 		}
 		page.Sections, page.Compared = append(page.Sections, t), t.Compared
 	}
-	page.Currencies = page.Sections[0].currencyLinks(func(code string) string { return r.with("currency", code) })
+	page.Currencies = currencyLinks(func(code string) string { return r.with("currency", code) }, page.Sections...)
 	return r.render("report-month", page)
 }
 

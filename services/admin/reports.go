@@ -37,7 +37,7 @@ type reportQuery struct {
 
 // reportSpan returns the span of a query, with the weeks of the administrator's locale.
 func (r *request) reportSpan(q reportQuery) *reportsv1.Span {
-	return &reportsv1.Span{From: q.from, To: q.to, WeekStart: int32(inWeek(r.locale, []int{1, 2, 3, 4, 5, 6, 7})[0])}
+	return &reportsv1.Span{From: q.from, To: q.to, WeekStart: int32(r.locale.weekStart())}
 }
 
 // reportTable is a report as pages and files show it.
@@ -107,19 +107,29 @@ func (t *reportTable) By(grouping string) string { return t.path(t.Name, groupin
 // Page returns the path of the report.
 func (t *reportTable) Page() string { return t.By(t.Grouping) }
 
-// CurrencyLinks returns the report in each currency; nil if it has only one.
+// CurrencyLinks returns the report in each of its currencies; nil if it has only one.
 func (t *reportTable) CurrencyLinks() []currencyLink {
-	return t.currencyLinks(func(code string) string { return t.path(t.Name, t.Grouping, code) })
+	return currencyLinks(func(code string) string { return t.path(t.Name, t.Grouping, code) }, t)
 }
 
-// currencyLinks returns the addresses of a page in each currency of the report; nil if it has only one.
-func (t *reportTable) currencyLinks(path func(code string) string) []currencyLink {
-	if len(t.Currencies) < 2 {
+// currencyLinks returns the addresses of a page in each currency of its reports; nil if they have only one. path returns
+// the address in a currency.
+func currencyLinks(path func(code string) string, reports ...*reportTable) []currencyLink {
+	shown := ""
+	var codes []string
+	for _, t := range reports {
+		codes = append(codes, t.Currencies...)
+		if t.Currency != "" { // also one that the span does not have
+			shown, codes = t.Currency, append(codes, t.Currency)
+		}
+	}
+	slices.Sort(codes)
+	if codes = slices.Compact(codes); len(codes) < 2 {
 		return nil
 	}
-	links := make([]currencyLink, len(t.Currencies))
-	for i, code := range t.Currencies {
-		links[i] = currencyLink{code, path(code), code == t.Currency}
+	links := make([]currencyLink, len(codes))
+	for i, code := range codes {
+		links[i] = currencyLink{code, path(code), code == shown}
 	}
 	return links
 }
@@ -269,8 +279,8 @@ type reportsPage struct {
 	Takings, Attendance, Credits, Customers *reportTable
 	Expiring                                int64
 	Spans                                   spanChoice
-	// Currencies are those of the takings.
-	Currencies []currencyLink
+	Currencies                              []currencyLink
+	Currency                                string // as asked; "": the company's
 }
 
 func (reportsPage) head() (*message, string) { return msg("reports.page.title"), "reports" }
@@ -292,7 +302,8 @@ func (r *request) reports() error {
 		return r.refused(back, err)
 	}
 	page.Spans = r.choice(reportsPath, page.Takings.Compared.GetSpan(), option{q.currency, "currency"})
-	page.Currencies = page.Takings.currencyLinks(func(code string) string { return r.with("currency", code) })
+	page.Currency = q.currency
+	page.Currencies = currencyLinks(func(code string) string { return r.with("currency", code) }, page.Reports()...)
 	return r.render("reports", page)
 }
 

@@ -138,9 +138,24 @@ func TestReports(t *testing.T) {
 			weekStart = req.GetSpan().GetWeekStart()
 			return &reportsv1.GetAttendanceResponse{}, nil
 		})
+		on(w.backend, "GetTakings", func(req *reportsv1.GetTakingsRequest) (*reportsv1.GetTakingsResponse, error) {
+			weekStart = req.GetSpan().GetWeekStart()
+			return &reportsv1.GetTakingsResponse{}, nil
+		})
+		on(w.backend, "GetCustomers", func(req *reportsv1.GetCustomersRequest) (*reportsv1.GetCustomersResponse, error) {
+			weekStart = req.GetSpan().GetWeekStart()
+			return &reportsv1.GetCustomersResponse{}, nil
+		})
+		on(w.backend, "SumExpiringPasses", func(req *reportsv1.SumExpiringPassesRequest) (*reportsv1.SumExpiringPassesResponse, error) {
+			weekStart = req.GetSpan().GetWeekStart()
+			return &reportsv1.SumExpiringPassesResponse{}, nil
+		})
 		for language, want := range map[string]int32{"en-US": 7, "en-GB": 1, "de": 1} {
-			if w.getIn(language, "/reports/attendance?by=week"); weekStart != want {
-				t.Errorf("%s: weeks begin on weekday %d, want %d", language, weekStart, want)
+			for _, name := range []string{"attendance", "takings", "customers", "expiring-passes"} {
+				weekStart = 0
+				if w.getIn(language, "/reports/"+name+"?by=week"); weekStart != want {
+					t.Errorf("%s, %s: weeks begin on weekday %d, want %d", name, language, weekStart, want)
+				}
 			}
 		}
 	})
@@ -228,7 +243,9 @@ func TestReports(t *testing.T) {
 		w.signIn()
 		withReports(w)
 		w.get("/reports?from=2026-10-01").must(t, `href="/reports?currency=EUR&amp;from=2026-10-01"`, `aria-current="true">GBP</a>`)
-		w.get("/reports?currency=EUR").must(t, `<input type="hidden" name="currency" value="EUR">`, "€960.00")
+		w.get("/reports?currency=EUR").must(t, `<input type="hidden" name="currency" value="EUR">`, "€960.00",
+			`href="/reports/month?currency=EUR"`, `href="/reports/expiring-passes?currency=EUR"`)
+		w.get("/reports/credits?currency=USD").must(t, `aria-current="true">USD</a>`, `>GBP</a>`) // none of which the span has
 		w.get("/reports/month?month=2026-10").must(t, `href="/reports/month?currency=EUR&amp;month=2026-10"`)
 		w.get("/reports/month?month=2026-10&currency=EUR").must(t, `href="/reports/month?currency=EUR&amp;month=2026-09"`)
 	})
@@ -278,12 +295,13 @@ func TestFilesOfExpiringPasses(t *testing.T) {
 	}
 	total := int64(2)
 	on(w.backend, "ListExpiringPasses", func(req *reportsv1.ListExpiringPassesRequest) (*reportsv1.ListExpiringPassesResponse, error) {
+		span := &reportsv1.Span{From: "2026-12-01", To: "2026-12-31"}
 		if req.GetPageToken() == "" {
-			return &reportsv1.ListExpiringPassesResponse{Total: total, Passes: passes[:1], NextPageToken: "next"}, nil
+			return &reportsv1.ListExpiringPassesResponse{Total: total, Passes: passes[:1], NextPageToken: "next", Span: span}, nil
 		}
-		return &reportsv1.ListExpiringPassesResponse{Total: total, Passes: passes[1:]}, nil
+		return &reportsv1.ListExpiringPassesResponse{Total: total, Passes: passes[1:], Span: span}, nil
 	})
-	res := w.get("/reports/expiring-passes/csv?from=2026-12-01&to=2026-12-31")
+	res := w.get("/reports/expiring-passes/csv") // the days that the service chooses
 	if got := res.Header.Get("Content-Disposition"); got != `attachment; filename="expiring-passes-2026-12-01-2026-12-31.csv"` {
 		t.Errorf("Content-Disposition %q", got)
 	}

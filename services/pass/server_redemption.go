@@ -99,7 +99,7 @@ func (s *Server) redeem(ctx context.Context, requests []*passv1.RedeemCreditsReq
 	return results, err
 }
 
-// usualLockWait is the lockWait of a process.
+// usualLockWait is how long redemptions of a process wait together before each gets its own commit.
 const usualLockWait = 100 * time.Millisecond
 
 // redeemValid decides redemptions in one commit. If they wait too long for a lock, each gets a commit

@@ -40,7 +40,7 @@ func (s *Server) ListExpiringPasses(ctx context.Context, req *reportsv1.ListExpi
 	if err != nil {
 		return nil, err
 	}
-	out := &reportsv1.ListExpiringPassesResponse{Total: total, AsOf: shown.asOf, Complete: shown.complete}
+	out := &reportsv1.ListExpiringPassesResponse{Total: total, AsOf: shown.asOf, Complete: shown.complete, Span: sp.proto()}
 	found, out.NextPageToken = page.Cut(p, found, func(e *expiring) page.Cursor { return page.At(e.expires.time(), id.UUID(e.id)) })
 	for _, e := range found {
 		shown := e.proto()

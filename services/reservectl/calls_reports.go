@@ -23,7 +23,7 @@ func (a *app) reportCommand() *cobra.Command {
 			examples: []string{"", "--from 2026-03-01 --to 2026-03-31 --group-by weekday"},
 		},
 		{
-			use: "credits", short: "Show the credits of passes, what changed them, and what they are worth", method: reportsv1.ReportService_GetCredits_FullMethodName, into: "span",
+			use: "credits", short: "Show the credits of passes, what changed them, and what they are worth", method: reportsv1.ReportService_GetCredits_FullMethodName, into: "span", hidden: []string{"span.week_start"},
 			print:    []string{"compared", "currency", "currencies", "total", "total_before", "rows"},
 			examples: []string{"", "--from 2026-03-01 --to 2026-03-31 --currency EUR"},
 		},
@@ -33,7 +33,7 @@ func (a *app) reportCommand() *cobra.Command {
 			examples: []string{"", "--from 2026-01-01 --to 2026-03-31 --period week"},
 		},
 		{
-			use: "expiring-passes", short: "List the customer passes with credits left that expire", method: reportsv1.ReportService_ListExpiringPasses_FullMethodName, into: "span",
+			use: "expiring-passes", short: "List the customer passes with credits left that expire", method: reportsv1.ReportService_ListExpiringPasses_FullMethodName, into: "span", hidden: []string{"span.week_start"},
 			columns:  []string{"customer_pass_id", "customer_id", "title", "expiry_date", "remaining_uses", "unlimited_uses", "worth", "currency"},
 			none:     "no passes expire",
 			examples: []string{"", "--from 2026-03-01 --to 2026-03-31 --limit 0"},

@@ -1,6 +1,7 @@
 package cells
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -72,6 +73,8 @@ func TestRouterEncrypts(t *testing.T) {
 			router.AddCompany(t, "ready", "ready")
 			router.AddCompany(t, "comp_west", "west")
 			router.AddCompany(t, "comp_east", "east")
+			router.AddCompany(t, strings.Repeat("01", 16), "west")
+			router.AddCompany(t, strings.Repeat("02", 16), "east")
 			router.HAProxy.Start(t)
 			client := tlsClient(ca, router.Addr)
 
@@ -83,8 +86,20 @@ func TestRouterEncrypts(t *testing.T) {
 				}
 				await(t, client, path, "comp_east", c.want, east)
 			}
+			// Links to media begin with the company. Their servers have no health check.
+			east := ""
+			if c.want == http.StatusOK {
+				east = "east as media.east.example.com"
+			}
+			await(t, client, mediaLink(1), "", http.StatusOK, "west as media.west.example.com")
+			await(t, client, mediaLink(2), "", c.want, east)
 		})
 	}
+}
+
+// mediaLink returns the path of a link to media of the company that consists of one byte.
+func mediaLink(company byte) string {
+	return "/play/" + base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{company}, 16)) + "/film.mp4"
 }
 
 // tlsClient returns a client that reaches router.example.com at addr and trusts ca.

@@ -1872,9 +1872,11 @@ type ListExpiringPassesResponse struct {
 	Passes        []*ExpiringPass        `protobuf:"bytes,1,rep,name=passes,proto3" json:"passes,omitempty"`
 	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// Number of passes that match.
-	Total         int64                  `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
-	AsOf          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
-	Complete      bool                   `protobuf:"varint,5,opt,name=complete,proto3" json:"complete,omitempty"`
+	Total    int64                  `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	AsOf     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	Complete bool                   `protobuf:"varint,5,opt,name=complete,proto3" json:"complete,omitempty"`
+	// The days of the list.
+	Span          *Span `protobuf:"bytes,6,opt,name=span,proto3" json:"span,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1942,6 +1944,13 @@ func (x *ListExpiringPassesResponse) GetComplete() bool {
 		return x.Complete
 	}
 	return false
+}
+
+func (x *ListExpiringPassesResponse) GetSpan() *Span {
+	if x != nil {
+		return x.Span
+	}
+	return nil
 }
 
 type SumExpiringPassesRequest struct {
@@ -2996,13 +3005,14 @@ const file_reservation_reports_v1_reports_proto_rawDesc = "" +
 	"\x0eremaining_uses\x18\x06 \x01(\x05R\rremainingUses\x12%\n" +
 	"\x0eunlimited_uses\x18\a \x01(\bR\runlimitedUses\x12\x14\n" +
 	"\x05worth\x18\b \x01(\x03R\x05worth\x12\x1a\n" +
-	"\bcurrency\x18\t \x01(\tR\bcurrency\"\xe5\x01\n" +
+	"\bcurrency\x18\t \x01(\tR\bcurrency\"\x97\x02\n" +
 	"\x1aListExpiringPassesResponse\x12<\n" +
 	"\x06passes\x18\x01 \x03(\v2$.reservation.reports.v1.ExpiringPassR\x06passes\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\x12/\n" +
 	"\x05as_of\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x1a\n" +
-	"\bcomplete\x18\x05 \x01(\bR\bcomplete\"\xb6\x01\n" +
+	"\bcomplete\x18\x05 \x01(\bR\bcomplete\x120\n" +
+	"\x04span\x18\x06 \x01(\v2\x1c.reservation.reports.v1.SpanR\x04span\"\xb6\x01\n" +
 	"\x18SumExpiringPassesRequest\x120\n" +
 	"\x04span\x18\x01 \x01(\v2\x1c.reservation.reports.v1.SpanR\x04span\x12C\n" +
 	"\bgroup_by\x18\x02 \x01(\x0e2(.reservation.reports.v1.ExpiringGroupingR\agroupBy\x12#\n" +
@@ -3230,45 +3240,46 @@ var file_reservation_reports_v1_reports_proto_depIdxs = []int32{
 	5,  // 35: reservation.reports.v1.ListExpiringPassesRequest.span:type_name -> reservation.reports.v1.Span
 	24, // 36: reservation.reports.v1.ListExpiringPassesResponse.passes:type_name -> reservation.reports.v1.ExpiringPass
 	39, // 37: reservation.reports.v1.ListExpiringPassesResponse.as_of:type_name -> google.protobuf.Timestamp
-	5,  // 38: reservation.reports.v1.SumExpiringPassesRequest.span:type_name -> reservation.reports.v1.Span
-	4,  // 39: reservation.reports.v1.SumExpiringPassesRequest.group_by:type_name -> reservation.reports.v1.ExpiringGrouping
-	27, // 40: reservation.reports.v1.ExpiringRow.expiring:type_name -> reservation.reports.v1.Expiring
-	27, // 41: reservation.reports.v1.ExpiringRow.before:type_name -> reservation.reports.v1.Expiring
-	6,  // 42: reservation.reports.v1.SumExpiringPassesResponse.compared:type_name -> reservation.reports.v1.Compared
-	27, // 43: reservation.reports.v1.SumExpiringPassesResponse.total:type_name -> reservation.reports.v1.Expiring
-	27, // 44: reservation.reports.v1.SumExpiringPassesResponse.total_before:type_name -> reservation.reports.v1.Expiring
-	28, // 45: reservation.reports.v1.SumExpiringPassesResponse.rows:type_name -> reservation.reports.v1.ExpiringRow
-	34, // 46: reservation.reports.v1.RebuildReportsResponse.status:type_name -> reservation.reports.v1.ReportStatus
-	34, // 47: reservation.reports.v1.GetReportStatusResponse.status:type_name -> reservation.reports.v1.ReportStatus
-	39, // 48: reservation.reports.v1.ReportStatus.built_at:type_name -> google.protobuf.Timestamp
-	39, // 49: reservation.reports.v1.ReportStatus.as_of:type_name -> google.protobuf.Timestamp
-	39, // 50: reservation.reports.v1.ReportStatus.started_at:type_name -> google.protobuf.Timestamp
-	37, // 51: reservation.reports.v1.VerifyReportsResponse.difference:type_name -> reservation.reports.v1.ReportDifference
-	38, // 52: reservation.reports.v1.VerifyReportsResponse.facts:type_name -> reservation.reports.v1.ReportFact
-	39, // 53: reservation.reports.v1.VerifyReportsResponse.verified_at:type_name -> google.protobuf.Timestamp
-	7,  // 54: reservation.reports.v1.ReportService.GetTakings:input_type -> reservation.reports.v1.GetTakingsRequest
-	11, // 55: reservation.reports.v1.ReportService.GetAttendance:input_type -> reservation.reports.v1.GetAttendanceRequest
-	15, // 56: reservation.reports.v1.ReportService.GetCredits:input_type -> reservation.reports.v1.GetCreditsRequest
-	19, // 57: reservation.reports.v1.ReportService.GetCustomers:input_type -> reservation.reports.v1.GetCustomersRequest
-	23, // 58: reservation.reports.v1.ReportService.ListExpiringPasses:input_type -> reservation.reports.v1.ListExpiringPassesRequest
-	26, // 59: reservation.reports.v1.ReportService.SumExpiringPasses:input_type -> reservation.reports.v1.SumExpiringPassesRequest
-	30, // 60: reservation.reports.v1.ReportMaintenanceService.RebuildReports:input_type -> reservation.reports.v1.RebuildReportsRequest
-	32, // 61: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:input_type -> reservation.reports.v1.GetReportStatusRequest
-	35, // 62: reservation.reports.v1.ReportMaintenanceService.VerifyReports:input_type -> reservation.reports.v1.VerifyReportsRequest
-	10, // 63: reservation.reports.v1.ReportService.GetTakings:output_type -> reservation.reports.v1.GetTakingsResponse
-	14, // 64: reservation.reports.v1.ReportService.GetAttendance:output_type -> reservation.reports.v1.GetAttendanceResponse
-	18, // 65: reservation.reports.v1.ReportService.GetCredits:output_type -> reservation.reports.v1.GetCreditsResponse
-	22, // 66: reservation.reports.v1.ReportService.GetCustomers:output_type -> reservation.reports.v1.GetCustomersResponse
-	25, // 67: reservation.reports.v1.ReportService.ListExpiringPasses:output_type -> reservation.reports.v1.ListExpiringPassesResponse
-	29, // 68: reservation.reports.v1.ReportService.SumExpiringPasses:output_type -> reservation.reports.v1.SumExpiringPassesResponse
-	31, // 69: reservation.reports.v1.ReportMaintenanceService.RebuildReports:output_type -> reservation.reports.v1.RebuildReportsResponse
-	33, // 70: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:output_type -> reservation.reports.v1.GetReportStatusResponse
-	36, // 71: reservation.reports.v1.ReportMaintenanceService.VerifyReports:output_type -> reservation.reports.v1.VerifyReportsResponse
-	63, // [63:72] is the sub-list for method output_type
-	54, // [54:63] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	5,  // 38: reservation.reports.v1.ListExpiringPassesResponse.span:type_name -> reservation.reports.v1.Span
+	5,  // 39: reservation.reports.v1.SumExpiringPassesRequest.span:type_name -> reservation.reports.v1.Span
+	4,  // 40: reservation.reports.v1.SumExpiringPassesRequest.group_by:type_name -> reservation.reports.v1.ExpiringGrouping
+	27, // 41: reservation.reports.v1.ExpiringRow.expiring:type_name -> reservation.reports.v1.Expiring
+	27, // 42: reservation.reports.v1.ExpiringRow.before:type_name -> reservation.reports.v1.Expiring
+	6,  // 43: reservation.reports.v1.SumExpiringPassesResponse.compared:type_name -> reservation.reports.v1.Compared
+	27, // 44: reservation.reports.v1.SumExpiringPassesResponse.total:type_name -> reservation.reports.v1.Expiring
+	27, // 45: reservation.reports.v1.SumExpiringPassesResponse.total_before:type_name -> reservation.reports.v1.Expiring
+	28, // 46: reservation.reports.v1.SumExpiringPassesResponse.rows:type_name -> reservation.reports.v1.ExpiringRow
+	34, // 47: reservation.reports.v1.RebuildReportsResponse.status:type_name -> reservation.reports.v1.ReportStatus
+	34, // 48: reservation.reports.v1.GetReportStatusResponse.status:type_name -> reservation.reports.v1.ReportStatus
+	39, // 49: reservation.reports.v1.ReportStatus.built_at:type_name -> google.protobuf.Timestamp
+	39, // 50: reservation.reports.v1.ReportStatus.as_of:type_name -> google.protobuf.Timestamp
+	39, // 51: reservation.reports.v1.ReportStatus.started_at:type_name -> google.protobuf.Timestamp
+	37, // 52: reservation.reports.v1.VerifyReportsResponse.difference:type_name -> reservation.reports.v1.ReportDifference
+	38, // 53: reservation.reports.v1.VerifyReportsResponse.facts:type_name -> reservation.reports.v1.ReportFact
+	39, // 54: reservation.reports.v1.VerifyReportsResponse.verified_at:type_name -> google.protobuf.Timestamp
+	7,  // 55: reservation.reports.v1.ReportService.GetTakings:input_type -> reservation.reports.v1.GetTakingsRequest
+	11, // 56: reservation.reports.v1.ReportService.GetAttendance:input_type -> reservation.reports.v1.GetAttendanceRequest
+	15, // 57: reservation.reports.v1.ReportService.GetCredits:input_type -> reservation.reports.v1.GetCreditsRequest
+	19, // 58: reservation.reports.v1.ReportService.GetCustomers:input_type -> reservation.reports.v1.GetCustomersRequest
+	23, // 59: reservation.reports.v1.ReportService.ListExpiringPasses:input_type -> reservation.reports.v1.ListExpiringPassesRequest
+	26, // 60: reservation.reports.v1.ReportService.SumExpiringPasses:input_type -> reservation.reports.v1.SumExpiringPassesRequest
+	30, // 61: reservation.reports.v1.ReportMaintenanceService.RebuildReports:input_type -> reservation.reports.v1.RebuildReportsRequest
+	32, // 62: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:input_type -> reservation.reports.v1.GetReportStatusRequest
+	35, // 63: reservation.reports.v1.ReportMaintenanceService.VerifyReports:input_type -> reservation.reports.v1.VerifyReportsRequest
+	10, // 64: reservation.reports.v1.ReportService.GetTakings:output_type -> reservation.reports.v1.GetTakingsResponse
+	14, // 65: reservation.reports.v1.ReportService.GetAttendance:output_type -> reservation.reports.v1.GetAttendanceResponse
+	18, // 66: reservation.reports.v1.ReportService.GetCredits:output_type -> reservation.reports.v1.GetCreditsResponse
+	22, // 67: reservation.reports.v1.ReportService.GetCustomers:output_type -> reservation.reports.v1.GetCustomersResponse
+	25, // 68: reservation.reports.v1.ReportService.ListExpiringPasses:output_type -> reservation.reports.v1.ListExpiringPassesResponse
+	29, // 69: reservation.reports.v1.ReportService.SumExpiringPasses:output_type -> reservation.reports.v1.SumExpiringPassesResponse
+	31, // 70: reservation.reports.v1.ReportMaintenanceService.RebuildReports:output_type -> reservation.reports.v1.RebuildReportsResponse
+	33, // 71: reservation.reports.v1.ReportMaintenanceService.GetReportStatus:output_type -> reservation.reports.v1.GetReportStatusResponse
+	36, // 72: reservation.reports.v1.ReportMaintenanceService.VerifyReports:output_type -> reservation.reports.v1.VerifyReportsResponse
+	64, // [64:73] is the sub-list for method output_type
+	55, // [55:64] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_reservation_reports_v1_reports_proto_init() }
