@@ -157,9 +157,9 @@ func waitsForStandby(t *testing.T, west, east *city) {
 	defer cancel()
 	m := newMover(west, east, company, func() {
 		east.losesStandby(t)
-		go func() { // the freeze ends while the command waits for the standby
+		go func() { // the freeze ends while the command waits for the standby in every database
 			defer cancel()
-			_ = east.awaitWaiting(ctx, "reservectl company move")
+			_ = east.awaitWaiting(ctx, "reservectl company move", len(Services()))
 		}()
 	})
 	if _, err := m.Run(ctx); err == nil || !strings.Contains(err.Error(), "the standby of the target has not received all changes") {

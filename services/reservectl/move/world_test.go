@@ -200,7 +200,7 @@ func (c *city) losesStandby(t *testing.T) {
 			_, err = conn.Exec(ctx, barrierSQL)
 		}
 	}()
-	waiting := c.awaitWaiting(ctx, "probe")
+	waiting := c.awaitWaiting(ctx, "probe", 1)
 	cancel()
 	<-ended
 	if waiting != nil {
@@ -208,16 +208,16 @@ func (c *city) losesStandby(t *testing.T) {
 	}
 }
 
-// awaitWaiting returns when a commit of an application waits for a standby of the server, or ctx has ended.
-func (c *city) awaitWaiting(ctx context.Context, application string) error {
+// awaitWaiting returns when commits of n connections of an application wait for a standby of the server, or ctx has ended.
+func (c *city) awaitWaiting(ctx context.Context, application string, n int) error {
 	conn, err := pgx.Connect(ctx, c.server.AdminURL())
 	if err != nil {
 		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	for {
-		waits, err := one[bool](ctx, conn, `select exists (select from pg_stat_activity where application_name = $1 and wait_event = 'SyncRep')`, application)
-		if err != nil || waits {
+		waiting, err := one[int64](ctx, conn, `select count(*) from pg_stat_activity where application_name = $1 and wait_event = 'SyncRep'`, application)
+		if err != nil || waiting >= int64(n) {
 			return err
 		}
 		if err := pause(ctx, freezePoll); err != nil {
