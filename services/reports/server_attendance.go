@@ -57,7 +57,7 @@ type division func(s span) (keys []string, place func(of span, d Day) int)
 func weekdays(s span) ([]string, func(span, Day) int) {
 	var keys []string
 	for weekday := range 7 {
-		keys = append(keys, strconv.Itoa((max(s.weekStart, 1)-1+weekday)%7+1))
+		keys = append(keys, strconv.Itoa((s.firstWeekday()-1+weekday)%7+1))
 	}
 	return keys, span.dayOfWeek
 }

@@ -3,7 +3,7 @@ package reports
 // span is a span of days, both inclusive.
 type span struct {
 	from, to Day
-	// weekStart is the ISO weekday on which weeks begin. 0 means Monday.
+	// weekStart is that of the request. 0 means Monday.
 	weekStart int
 }
 
@@ -12,8 +12,11 @@ const maxDays = 1100
 
 func (s span) days() int { return int(s.to-s.from) + 1 }
 
+// firstWeekday returns the ISO weekday on which weeks begin.
+func (s span) firstWeekday() int { return max(s.weekStart, 1) }
+
 // dayOfWeek returns the place of a day in its week, from 0.
-func (s span) dayOfWeek(d Day) int { return (d.weekday() - max(s.weekStart, 1) + 7) % 7 }
+func (s span) dayOfWeek(d Day) int { return (d.weekday() - s.firstWeekday() + 7) % 7 }
 
 func (s span) contains(d Day) bool { return s.from <= d && d <= s.to }
 
